@@ -1,0 +1,51 @@
+/* A growable byte buffer with a ceiling and a sticky failure.
+ *
+ * The buffer owns its bytes until buf_finish. Appends never fail one by one: the first that cannot be done
+ * (no memory, or beyond the ceiling) sets `failed`, later ones do nothing, and the caller tests buf_ok once
+ * before it uses the result. A failed buffer's content must not be used. */
+#ifndef BASE_BUFFER_H
+#define BASE_BUFFER_H
+
+#include <stdint.h>
+
+#include "base/slice.h"
+
+struct buf {
+    char *ptr;
+    size_t len, cap;
+    size_t ceiling; /* never longer than this */
+    bool failed;
+};
+
+void buf_init(struct buf *buf, size_t ceiling);
+void buf_finish(struct buf *buf);
+
+/* Empties the buffer, keeps its memory, forgets a failure. */
+void buf_reset(struct buf *buf);
+
+void buf_byte(struct buf *buf, char c);
+void buf_bytes(struct buf *buf, const void *bytes, size_t len);
+void buf_slice(struct buf *buf, struct slice s);
+void buf_text(struct buf *buf, const char *cstr);
+void buf_u64(struct buf *buf, uint64_t n); /* in decimal */
+void buf_i64(struct buf *buf, int64_t n);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Makes room for `len` more bytes and returns where they go, or NULL; buf_added says how many were written. */
+MUST_USE char *buf_reserve(struct buf *buf, size_t len);
+void buf_added(struct buf *buf, size_t len);
+
+/* Removes the first n bytes. */
+void buf_drop(struct buf *buf, size_t n);
+
+static inline bool buf_ok(const struct buf *buf)
+{
+    return !buf->failed;
+}
+
+static inline struct slice buf_slice_of(const struct buf *buf)
+{
+    return (struct slice){buf->ptr, buf->len};
+}
+
+#endif
