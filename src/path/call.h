@@ -1,0 +1,70 @@
+/* A call: one attempt to run a tool, as every room that decides sees it. SPEC.md sections 1 and 12.
+ *
+ * All slices and the document are borrowed from the surface that read the message and must outlive the call. */
+#ifndef PATH_CALL_H
+#define PATH_CALL_H
+
+#include "json/json.h"
+
+enum actor {
+    ACTOR_ANY = 0, /* in a rule: the field is absent. Never in a call. */
+    ACTOR_SESSION_OWNER = 1,
+    ACTOR_CLAUDE_PROCESS = 2,
+};
+
+/* One way in which the call's name can be understood. */
+struct call_name {
+    struct slice server;
+    bool has_server;
+    struct slice tool;
+};
+
+struct call {
+    const struct call_name *names; /* at least one; more when a flattened name can be split in several ways */
+    size_t name_count;
+    struct slice channel, thread;
+    enum actor actor;
+    const struct json_doc *doc;
+    const struct json_value *input; /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
+};
+
+enum call_result {
+    CALL_MALFORMED = 0, /* denied: "malformed call: " and the detail */
+    CALL_OVER_LIMIT,    /* denied: "call is over a limit" */
+    CALL_NO_MEMORY,     /* denied */
+    CALL_OK,
+};
+
+/* Defaults for what a call may leave out. */
+struct call_defaults {
+    struct slice server; /* ptr NULL: none */
+    struct slice channel, thread;
+    enum actor actor;
+};
+
+/* A call read from text. Owns its document and its name. Init once, read many, finish. */
+struct call_reader {
+    struct json_doc doc;
+    struct json_doc empty; /* `{}`: the input of a call that names none */
+    struct call_name name;
+    struct call call;
+    const char *detail; /* why a call is malformed: a constant phrase that echoes nothing of the call */
+};
+
+MUST_USE bool call_reader_init(struct call_reader *reader);
+void call_reader_finish(struct call_reader *reader);
+
+/* Reads {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. On CALL_OK reader->call is set. */
+MUST_USE enum call_result call_read(struct call_reader *reader, struct slice text,
+                                    const struct call_defaults *defaults);
+
+/* Whether two top-level names of an object differ only by the case of ASCII letters (SPEC.md section 12). */
+bool call_names_clash(const struct json_doc *doc, const struct json_value *object);
+
+/* Appends the text whose SHA-256 is the call's hash: the RFC 8785 form of {actor, input, server?, sessionKey, tool}
+ * of the first name, numbers in JSON_NUMBER_CALL form. SPEC.md section 9. */
+void call_write_canonical(struct buf *buf, const struct call *call);
+
+const char *actor_name(enum actor actor);
+
+#endif
