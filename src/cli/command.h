@@ -1,0 +1,31 @@
+/* The commands of the program: one file each, found through one sorted table (commands.c). */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "gate/sources.h"
+
+/* Exit codes. */
+enum {
+    EXIT_YES = 0,    /* done; the answer is yes or neutral */
+    EXIT_NO = 1,     /* done; the answer is no */
+    EXIT_UNABLE = 2, /* could not be done */
+};
+
+struct command {
+    const char *name;
+    const char *summary; /* one line for `callgate --help` */
+    const char *usage;   /* the whole text of `callgate NAME --help` */
+    int (*run)(int argc, char **argv);
+};
+
+/* Sorted by name. */
+extern const struct command commands[];
+extern const size_t command_count;
+
+/* Says what is wrong with the arguments and how to get help; returns EXIT_UNABLE. */
+int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A message to standard error: "callgate: …\n". */
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

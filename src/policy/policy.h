@@ -1,0 +1,249 @@
+/* Policies: documents in, an immutable policy out; a call and its readings in, a decision out.
+ * SPEC.md sections 2, 3, 5, 6 (liveness) and 11.
+ *
+ * A policy owns all that it holds, copies of the documents' strings included, until policy_destroy. After
+ * policy_load it never changes and may be shared between threads. Evaluation allocates nothing, takes no lock and
+ * looks at nothing but its arguments. */
+#ifndef POLICY_POLICY_H
+#define POLICY_POLICY_H
+
+#include "base/intern.h"
+#include "path/path.h"
+#include "policy/finding.h"
+
+/* ---- Rules ---- */
+
+/* What a rule asks for. Far apart in bits, so that no flipped bit turns one into another. */
+enum effect {
+    EFFECT_DENY = 0x00000000,
+    EFFECT_REQUIRE_APPROVAL = 0x0f0f3c3c,
+    EFFECT_AUTO_APPROVE = 0x5a5aa5a5,
+};
+
+/* In the order in which they are consulted. */
+enum tier {
+    TIER_ADMIN,
+    TIER_USER,
+    TIER_WORKSPACE,
+    TIER_DEFAULT,
+};
+#define TIER_COUNT 4
+
+enum scope {
+    SCOPE_SESSION, /* an approval covers every call of the rule in the session */
+    SCOPE_CALL,    /* an approval covers one call, by its hash */
+};
+
+/* One key of argEquals. Both are numbers of the policy's symbols: the decoded key, and the value's text in
+ * JSON_NUMBER_EXACT form, so that equal numbers mean equal values (SPEC.md section 5). */
+struct match_arg {
+    uint32_t key, value;
+};
+
+/* A canonical match: 0 means "absent, any". Two matches of one policy are equal when all fields are. */
+struct match {
+    uint32_t tool, tool_prefix, server, channel, thread; /* symbols */
+    uint32_t path_prefix;                                /* an id of policy->prefixes */
+    uint32_t path_component;                             /* symbol: the pattern as written */
+    uint8_t actor;                                       /* enum actor */
+    uint16_t arg_count;
+    uint32_t arg_first; /* in policy->args: sorted by key */
+};
+
+struct rule {
+    struct match match;
+    uint32_t effect; /* enum effect */
+    uint8_t tier;    /* enum tier */
+    uint8_t scope;   /* enum scope */
+    uint8_t approvers;
+    uint32_t ttl_ms;
+    int32_t priority;
+    uint32_t id;      /* symbol */
+    uint32_t reason;  /* symbol; 0 unless deny */
+    uint32_t file;    /* index in policy->files */
+    uint32_t line;    /* of the rule's `{`, from 1 */
+    uint32_t column;
+    uint32_t speaker; /* index of the rule that speaks for its group of equivalents; its own index if it does */
+};
+
+struct policy_file {
+    struct slice name;
+    uint8_t tier;   /* enum tier; TIER_DEFAULT for the operator's own */
+    bool at_tier;   /* loaded at that tier */
+    bool used;      /* false: a workspace file that did not load and was left out */
+    uint32_t rules; /* how many it gave */
+};
+
+struct policy {
+    struct arena arena;
+    struct intern symbols;
+    struct rule *rules; /* in load order: files, then authored order */
+    uint32_t rule_count;
+    struct match_arg *args;
+    uint32_t arg_count;
+    uint32_t *order; /* the rules that speak, in the order of evaluation: tiers, then positions */
+    uint32_t order_count;
+    struct path_prefixes *prefixes;
+    struct path_arguments *arguments;
+    struct policy_file *files;
+    uint32_t file_count;
+    uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */
+    uint32_t required_count;
+    bool names_server;     /* some rule matches a server */
+    bool has_path_rules;   /* some rule has a pathPrefix or pathComponent */
+    struct policy_lists *lists; /* the documents' lists as written: for digests, diff and explain */
+};
+
+static inline struct slice policy_text(const struct policy *policy, uint32_t symbol)
+{
+    return symbol ? intern_text(&policy->symbols, symbol) : (struct slice){"", 0};
+}
+
+/* ---- Loading ---- */
+
+struct policy_source {
+    struct slice name; /* for messages: a file's path as the person gave it */
+    enum tier tier;
+    bool at_tier; /* false: the operator's own file, which may name any tier */
+    struct slice text;
+};
+
+/* Loads documents into one policy, all or nothing: every error of every source is added to ret_errors, in order,
+ * and the result is NULL if there is any, except that a workspace source with errors is reported and left out.
+ * An id that a workspace source shares with another source is the workspace source's error, whatever the order.
+ * base gives the directory that prefixes start from, and the home directory. NULL without an error only when
+ * memory ran out (ret_errors->failed). Warnings of loading itself (missing-prefix) come from lint. */
+MUST_USE struct policy *policy_load(const struct policy_source *sources, size_t count,
+                                    const struct path_base *base, struct findings *ret_errors);
+void policy_destroy(struct policy *policy);
+
+/* ---- Facts: a call looked up in a policy's symbols, once for all its readings ---- */
+
+struct facts_name {
+    struct slice tool, server;
+    uint32_t tool_symbol, server_symbol; /* 0: in no rule */
+    bool has_server;
+    bool needs_rule; /* in the default set */
+};
+
+struct facts {
+    struct facts_name *names; /* one for each of the call's names */
+    size_t name_count;
+    uint32_t channel, thread; /* symbols; 0: in no rule */
+    uint8_t actor;
+    bool input_unknown;
+    struct match_arg *args; /* the call's top-level arguments that some rule names with a value some rule names; by key */
+    size_t arg_count;
+    struct arena arena;
+    struct buf scratch;
+};
+
+MUST_USE bool facts_init(struct facts *facts);
+void facts_finish(struct facts *facts);
+
+/* Looks a call up. False when memory ran out. The facts borrow the call's slices and hold for this policy only. */
+MUST_USE bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call);
+
+/* ---- Approvals, as evaluation sees them ---- */
+
+struct approval {
+    uint32_t rule; /* index in policy->rules; the caller has checked the rule's digest */
+    struct slice channel, thread;
+    int64_t granted, expires; /* wall clock, ms: live while granted <= now < expires */
+    bool for_call;            /* covers only the call with this hash */
+    uint8_t call_hash[32];
+};
+
+struct approvals {
+    const struct approval *list;
+    size_t count;
+    int64_t now;
+    struct slice channel, thread;  /* of the call */
+    const uint8_t *call_hash;      /* of the call: 32 bytes; NULL only when no approval is for_call */
+};
+
+/* ---- Decisions ---- */
+
+/* The zero value is deny. Test for DECISION_ALLOW by name, never for "not deny". */
+enum decision_kind {
+    DECISION_DENY = 0x00000000,
+    DECISION_REQUIRE = 0x33cc0ff0,
+    DECISION_ALLOW = 0x6996a55a,
+};
+
+/* Why rule `default` denied. */
+enum decision_cause {
+    CAUSE_NONE = 0,     /* a rule decided, or nothing did and the call is allowed */
+    CAUSE_NO_RULE,      /* "no policy authored for tool 'NAME'" */
+    CAUSE_UNREADABLE,   /* "path cannot be resolved" */
+    CAUSE_MALFORMED,    /* "malformed call: …" */
+    CAUSE_OVER_LIMIT,   /* "call is over a limit" */
+    CAUSE_INTERNAL,     /* a failure of our own: no memory, no journal, … */
+    CAUSE_UNKNOWN_INPUT, /* the input is unknown and the next rule depends on it: before people (SPEC.md section 11) */
+};
+
+struct decision {
+    uint32_t kind;         /* enum decision_kind */
+    uint32_t cause;        /* enum decision_cause */
+    const struct rule *rule; /* the rule that decided, or at which evaluation stopped; NULL: none */
+    uint32_t reading;      /* index of the reading that gave it */
+    bool by_approval;      /* allowed because a live approval covers a require_approval rule */
+    struct slice detail;   /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
+};
+
+/* Strictness: deny > require > allow. */
+int decision_rank(uint32_t kind);
+
+/* Decides: each reading by itself, the strictest stands, among equals the first. Pure. Uses the quick way when the
+ * policy has one; policy_evaluate_linear is the plain scan that it must always equal. */
+struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
+                                const struct reading *readings, size_t reading_count,
+                                const struct approvals *approvals);
+struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
+                                       const struct reading *readings, size_t reading_count,
+                                       const struct approvals *approvals);
+
+/* The first field of a rule that a reading of the call fails, in this order; FIELD_ALL when it matches. */
+enum match_field {
+    FIELD_TOOL,
+    FIELD_TOOL_PREFIX,
+    FIELD_SERVER,
+    FIELD_CHANNEL,
+    FIELD_THREAD,
+    FIELD_ACTOR,
+    FIELD_PATH_PREFIX,
+    FIELD_PATH_COMPONENT,
+    FIELD_ARG_EQUALS,
+    FIELD_ALL = 0x1ac6,
+};
+enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
+                              const struct reading *reading);
+
+/* Appends a decision as SPEC.md section 3 shows it: {"kind":"deny","rule":"…","reason":"…"}. */
+void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision);
+
+/* Appends the reason of a deny as plain text: the rule's, or the default rule's. */
+void decision_write_reason(struct buf *buf, const struct policy *policy, const struct decision *decision);
+
+/* ---- Canonical texts (RFC 8785), for digests ---- */
+
+/* What an approval of a rule depends on: {approvers, effect, match, scope, tier, ttlMs}. SPEC.md section 6. */
+void rule_write_canonical(struct buf *buf, const struct policy *policy, const struct rule *rule);
+
+/* The whole policy, whatever its layout: rules in order with all that decides or is reported, and its lists. */
+void policy_write_canonical(struct buf *buf, const struct policy *policy);
+
+/* A canonical match as a JSON object of the documents' own field names (paths canonical). */
+void match_write_json(struct buf *buf, const struct policy *policy, const struct match *match);
+
+const char *effect_name(uint32_t effect);
+const char *tier_name(enum tier tier);
+bool tier_from_name(struct slice name, enum tier *ret_tier);
+const char *scope_name(enum scope scope);
+
+/* ---- The document's shape ---- */
+
+/* Appends a JSON Schema (2020-12) of policy documents, made from the table that drives validation. */
+void policy_write_schema(struct buf *buf);
+
+#endif
