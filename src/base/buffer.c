@@ -1,0 +1,144 @@
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SMALLEST ((size_t)256)
+
+void buf_init(struct buf *buf, size_t ceiling)
+{
+    *buf = (struct buf){.ceiling = ceiling};
+}
+
+void buf_finish(struct buf *buf)
+{
+    free(buf->ptr);
+    *buf = (struct buf){.ceiling = buf->ceiling};
+}
+
+void buf_reset(struct buf *buf)
+{
+    buf->len = 0;
+    buf->failed = false;
+}
+
+/* Room for `len` bytes that count against the ceiling, and `spare` ones behind them that do not. */
+static char *reserve(struct buf *buf, size_t len, size_t spare)
+{
+    if (buf->failed || len > buf->ceiling || buf->len > buf->ceiling - len || len > SIZE_MAX / 2 - buf->len) {
+        buf->failed = true;
+        return NULL;
+    }
+    size_t need = buf->len + len + spare;
+    if (need > buf->cap || buf->ptr == NULL) {
+        size_t cap = buf->cap > SIZE_MAX / 4 ? need : buf->cap * 2;
+        if (cap > buf->ceiling) {
+            cap = buf->ceiling;
+        }
+        if (cap < need) {
+            cap = need;
+        }
+        if (cap < SMALLEST) {
+            cap = SMALLEST;
+        }
+        char *ptr = realloc(buf->ptr, cap);
+        if (ptr == NULL) {
+            buf->failed = true;
+            return NULL;
+        }
+        buf->ptr = ptr;
+        buf->cap = cap;
+    }
+    return buf->ptr + buf->len;
+}
+
+char *buf_reserve(struct buf *buf, size_t len)
+{
+    return reserve(buf, len, 0);
+}
+
+void buf_added(struct buf *buf, size_t len)
+{
+    buf->len += len;
+}
+
+void buf_byte(struct buf *buf, char c)
+{
+    char *to = buf_reserve(buf, 1);
+    if (to != NULL) {
+        *to = c;
+        buf->len++;
+    }
+}
+
+void buf_bytes(struct buf *buf, const void *bytes, size_t len)
+{
+    char *to = len == 0 ? NULL : buf_reserve(buf, len);
+    if (to != NULL) {
+        memcpy(to, bytes, len);
+        buf->len += len;
+    }
+}
+
+void buf_slice(struct buf *buf, struct slice s)
+{
+    buf_bytes(buf, s.ptr, s.len);
+}
+
+void buf_text(struct buf *buf, const char *cstr)
+{
+    buf_bytes(buf, cstr, strlen(cstr));
+}
+
+void buf_u64(struct buf *buf, uint64_t n)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n != 0);
+    buf_bytes(buf, digits + at, sizeof(digits) - at);
+}
+
+void buf_i64(struct buf *buf, int64_t n)
+{
+    if (n < 0) {
+        buf_byte(buf, '-');
+        buf_u64(buf, -(uint64_t)n);
+    } else {
+        buf_u64(buf, (uint64_t)n);
+    }
+}
+
+void buf_printf(struct buf *buf, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (len < 0) {
+        buf->failed = true;
+    }
+    /* vsnprintf wants room for a NUL, which is not kept. */
+    char *to = len < 0 ? NULL : reserve(buf, (size_t)len, 1);
+    if (to != NULL) {
+        (void)vsnprintf(to, (size_t)len + 1, format, again);
+        buf->len += (size_t)len;
+    }
+    va_end(again);
+}
+
+void buf_drop(struct buf *buf, size_t n)
+{
+    if (n >= buf->len) {
+        buf->len = 0;
+        return;
+    }
+    if (n != 0) {
+        memmove(buf->ptr, buf->ptr + n, buf->len - n);
+        buf->len -= n;
+    }
+}
