@@ -1,0 +1,45 @@
+/* The policy files of a command: which, at which tier, read with the checks of SPEC.md section 2.
+ *
+ * A source set owns its names and texts. */
+#ifndef GATE_SOURCES_H
+#define GATE_SOURCES_H
+
+#include "policy/policy.h"
+
+/* Always loaded by the surfaces, if it is there, at the admin tier, before all others. */
+#define SOURCES_ADMIN_FILE "/etc/callgate/policy.json"
+
+struct source_file {
+    const char *path;
+    enum tier tier;
+    bool at_tier;
+    bool optional; /* a standard place: may be missing */
+};
+
+struct sources {
+    struct source_file *files;
+    size_t count;
+    struct arena arena;
+};
+
+MUST_USE bool sources_init(struct sources *sources);
+void sources_finish(struct sources *sources);
+
+/* Adds `[TIER=]FILE` as given to --policy. False with a message when TIER is no tier or memory ran out. A name with
+ * no tier before its `=` is a file's name. */
+MUST_USE bool sources_add(struct sources *sources, const char *argument, struct buf *ret_error);
+
+/* Adds a file of a standard place in front of (first) or behind the others. */
+MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
+
+/* Reads every file and loads them into one policy. Descriptors are opened without following a final symbolic link
+ * only where the tier is admin; an admin file is refused when group or others can write it or when it belongs to
+ * neither root nor this user, checked on the open descriptor. What is wrong with a file itself (missing, unreadable,
+ * too large, refused) is a finding with code "file" and no place. NULL when there is no policy. */
+MUST_USE struct policy *sources_load(const struct sources *sources, const struct path_base *base,
+                                     struct findings *ret_errors);
+
+/* "FILE:LINE:COL: error: rule 'ID': …\n" for each finding. */
+void sources_write_errors(struct buf *buf, const struct findings *errors);
+
+#endif
