@@ -31,7 +31,8 @@ MUST_USE void *arena_alloc(struct arena *arena, size_t size);
 /* The same for an array; NULL also when count * size overflows. */
 MUST_USE void *arena_array(struct arena *arena, size_t count, size_t size);
 
-/* A copy of s in the arena, followed by a NUL that its length does not count; ptr is NULL when there is no memory. */
+/* A copy of s in the arena, followed by a NUL that its length does not count; ptr is NULL when there is no
+ * memory. */
 MUST_USE struct slice arena_copy(struct arena *arena, struct slice s);
 
 #endif

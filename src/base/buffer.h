@@ -31,7 +31,8 @@ void buf_u64(struct buf *buf, uint64_t n); /* in decimal */
 void buf_i64(struct buf *buf, int64_t n);
 void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Makes room for `len` more bytes and returns where they go, or NULL; buf_added says how many were written. */
+/* Makes room for `len` more bytes and returns where they go, or NULL; buf_added says how many were written.
+ */
 MUST_USE char *buf_reserve(struct buf *buf, size_t len);
 void buf_added(struct buf *buf, size_t len);
 

@@ -1,9 +1,9 @@
 #include "base/utf8.h"
 
-/* The length of the valid character that begins at `at`, where `left` bytes are; 0 when none does.
- * The table of RFC 3629 section 4. */
-static size_t char_len(const unsigned char *at, size_t left)
+/* The table of RFC 3629 section 4. */
+size_t utf8_char_len(const char *ptr, size_t left)
 {
+    const unsigned char *at = (const unsigned char *)ptr;
     unsigned char lead = at[0];
     if (lead < 0x80) {
         return 1;
@@ -28,18 +28,17 @@ static size_t char_len(const unsigned char *at, size_t left)
 
 size_t utf8_valid_upto(struct slice s)
 {
-    const unsigned char *bytes = (const unsigned char *)s.ptr;
     size_t pos = 0;
     while (pos < s.len) {
         uint64_t word;
         if (s.len - pos >= sizeof(word)) {
-            memcpy(&word, bytes + pos, sizeof(word));
+            memcpy(&word, s.ptr + pos, sizeof(word));
             if ((word & 0x8080808080808080u) == 0) {
                 pos += sizeof(word);
                 continue;
             }
         }
-        size_t len = char_len(bytes + pos, s.len - pos);
+        size_t len = utf8_char_len(s.ptr + pos, s.len - pos);
         if (len == 0) {
             return pos;
         }
@@ -124,7 +123,7 @@ void utf8_append_printable(struct buf *buf, struct slice s)
 {
     size_t pos = 0, plain = 0;
     while (pos < s.len) {
-        size_t len = char_len((const unsigned char *)s.ptr + pos, s.len - pos);
+        size_t len = utf8_char_len(s.ptr + pos, s.len - pos);
         size_t behind = pos;
         uint32_t code_point = len == 0 ? 0 : utf8_next(s, &behind);
         if (len != 0 && !is_unseen(code_point)) {

@@ -9,6 +9,9 @@
 /* The offset of the first byte that is not valid UTF-8; s.len when all is. */
 size_t utf8_valid_upto(struct slice s);
 
+/* The length of the valid character that begins at `at`, where `left` > 0 bytes are; 0 when none does. */
+size_t utf8_char_len(const char *at, size_t left);
+
 /* How many characters (code points) s has; s must be valid. */
 size_t utf8_count(struct slice s);
 

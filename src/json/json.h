@@ -3,8 +3,9 @@
  * Strict: RFC 8259 text in UTF-8 without a byte order mark; no duplicate keys at any depth (compared after
  * decoding), no lone surrogate escapes, nothing after the document but white space. Numbers are kept as text.
  *
- * A document owns its values and its decoded strings until json_finish or the next json_parse; the text is the
- * caller's and must outlive it. A document that is parsed into again and again settles on no allocations. */
+ * A document owns its values and its decoded strings until json_finish or the next json_parse; the text is
+ * the caller's and must outlive it. A document that is parsed into again and again settles on no allocations.
+ */
 #ifndef JSON_JSON_H
 #define JSON_JSON_H
 
@@ -57,7 +58,7 @@ struct json_error {
 };
 
 struct json_options {
-    uint32_t max_depth;   /* containers inside one another; a scalar has depth 0, `[]` depth 1 */
+    uint32_t max_depth; /* containers inside one another; a scalar has depth 0, `[]` depth 1 */
     uint32_t max_bytes;
     bool keep_duplicates; /* go on after a repeated key; json_doc.duplicates counts them */
 };
@@ -71,6 +72,8 @@ struct json_doc {
     /* The rest is the reader's own. */
     void *scratch;
     size_t scratch_cap;
+    uint64_t seed[2]; /* of the hash of large objects' keys; drawn when first needed */
+    bool seeded;
 };
 
 void json_init(struct json_doc *doc);
@@ -104,7 +107,8 @@ static inline const struct json_value *json_member_value(const struct json_value
 }
 
 /* The value of a member by its decoded name, or NULL; NULL too when `object` is no object. */
-const struct json_value *json_get(const struct json_doc *doc, const struct json_value *object, const char *key);
+const struct json_value *json_get(const struct json_doc *doc, const struct json_value *object,
+                                  const char *key);
 const struct json_value *json_get_slice(const struct json_doc *doc, const struct json_value *object,
                                         struct slice key);
 
@@ -118,8 +122,8 @@ const char *json_type_name(enum json_type type);
 
 /* ---- Numbers (SPEC.md section 5): text as written, compared by value, exactly; nothing overflows. ---- */
 
-/* Equal by value: 1, 1.0 and 1e0 are; 9007199254740992 and 9007199254740993 are not; -0 is 0. Both must be JSON
- * numbers. Allocates nothing. */
+/* Equal by value: 1, 1.0 and 1e0 are; 9007199254740992 and 9007199254740993 are not; -0 is 0. Both must be
+ * JSON numbers. Allocates nothing. */
 bool json_number_equal(struct slice a, struct slice b);
 
 enum json_int_result {
@@ -137,14 +141,17 @@ void json_write_double(struct buf *buf, double d);
 /* ---- Writing ---- */
 
 enum json_number_form {
-    JSON_NUMBER_CALL,    /* RFC 8785 where that keeps the value; else significant digits, `e` and the power of ten
-                            (9007199254740993e0): for the call hash and other digests. SPEC.md section 9 */
-    JSON_NUMBER_JOURNAL, /* the same, but the second form as a string, so that the line is RFC 8785 for any reader */
+    JSON_NUMBER_CALL,    /* RFC 8785 where that keeps the value; else significant digits, `e` and the power of
+                            ten    (9007199254740993e0): for the call hash and other digests. SPEC.md section 9
+                          */
+    JSON_NUMBER_JOURNAL, /* the same, but the second form as a string, so that the line is RFC 8785 for any
+                            reader */
     JSON_NUMBER_EXACT,   /* always the second form: equal texts if and only if equal values, and quick */
 };
 
-/* Appends the RFC 8785 form of a value of doc: no white space, members sorted by UTF-16 code units, strings with
- * the shortest escapes, numbers in the form asked for. Fails (buf->failed) only for memory or the ceiling. */
+/* Appends the RFC 8785 form of a value of doc: no white space, members sorted by UTF-16 code units, strings
+ * with the shortest escapes, numbers in the form asked for. Fails (buf->failed) only for memory or the
+ * ceiling. */
 void json_write_canonical(struct buf *buf, const struct json_doc *doc, const struct json_value *v,
                           enum json_number_form form);
 

@@ -1,0 +1,99 @@
+/* Walking a document: values, neighbours, members, places. */
+#include "../../check.h"
+#include "json/json.h"
+
+static const struct json_options options = {.max_depth = 64, .max_bytes = 1u << 20};
+
+static void test_walk(void)
+{
+    struct json_doc doc;
+    struct json_error error;
+    json_init(&doc);
+    CHECK(json_root(&doc) == NULL);
+    struct slice text = SLICE(" {\"a\": [1, {}, [], \"x\\n\"], \"\\u0062\": {\"c\": -2.50}, \"\": null} ");
+    CHECK(json_parse(&doc, text, &options, &error));
+    const struct json_value *root = json_root(&doc);
+    CHECK(json_is(root, JSON_OBJECT) && root->count == 3 && root->offset == 1);
+    CHECK(root->length == text.len - 2 && root->next == doc.count);
+
+    const struct json_value *key = json_first(&doc, root);
+    CHECK(key != NULL && slice_is(json_str(key), "a") && !key->duplicate);
+    const struct json_value *array = json_member_value(key);
+    CHECK(json_is(array, JSON_ARRAY) && array->count == 4);
+    CHECK(slice_is(json_text_of(&doc, array), "[1, {}, [], \"x\\n\"]"));
+
+    const struct json_value *v = json_first(&doc, array);
+    CHECK(json_is(v, JSON_NUMBER) && slice_is(json_str(v), "1"));
+    v = json_right(&doc, array, v);
+    CHECK(json_is(v, JSON_OBJECT) && v->count == 0 && json_first(&doc, v) == NULL);
+    v = json_right(&doc, array, v);
+    CHECK(json_is(v, JSON_ARRAY) && v->count == 0 && json_first(&doc, v) == NULL);
+    v = json_right(&doc, array, v);
+    CHECK(json_is(v, JSON_STRING) && slice_is(json_str(v), "x\n") && v->length == 5);
+    CHECK(json_first(&doc, v) == NULL);
+    CHECK(json_right(&doc, array, v) == NULL);
+
+    key = json_right(&doc, root, key);
+    CHECK(key != NULL && slice_is(json_str(key), "b") && key->length == 8);
+    v = json_get(&doc, json_member_value(key), "c");
+    CHECK(json_is(v, JSON_NUMBER) && slice_is(json_str(v), "-2.50"));
+    key = json_right(&doc, root, key);
+    CHECK(key != NULL && key->str_len == 0 && json_is(json_member_value(key), JSON_NULL));
+    CHECK(json_right(&doc, root, key) == NULL);
+
+    CHECK(json_get(&doc, root, "b") != NULL && json_get(&doc, root, "c") == NULL);
+    CHECK(json_is(json_get_slice(&doc, root, SLICE("")), JSON_NULL));
+    CHECK(json_get(&doc, array, "a") == NULL && json_get(&doc, NULL, "a") == NULL);
+    CHECK(!json_is(NULL, JSON_NULL));
+    json_finish(&doc);
+    json_finish(&doc);
+    json_finish(NULL);
+}
+
+/* A document that is used again settles on its memory, and forgets what it held. */
+static void test_reuse(void)
+{
+    struct json_doc doc;
+    struct json_error error;
+    json_init(&doc);
+    CHECK(json_parse(&doc, SLICE("[\"\\n\", 1, {\"a\": {\"b\": []}}]"), &options, &error));
+    const struct json_value *values = doc.values;
+    size_t total = doc.strings.total;
+    for (int i = 0; i < 100; i++) {
+        CHECK(json_parse(&doc, SLICE("[\"\\t\", 2, {\"a\": {\"b\": [0]}}]"), &options, &error));
+        CHECK(doc.values == values && doc.strings.total == total);
+    }
+    CHECK(!json_parse(&doc, SLICE("["), &options, &error));
+    CHECK(json_root(&doc) == NULL && error.code == JSON_ERROR_SYNTAX);
+    CHECK(json_parse(&doc, SLICE("7"), &options, &error) && doc.count == 1 && error.code == JSON_OK);
+    json_finish(&doc);
+}
+
+static void check_place(const char *text, uint32_t offset, uint32_t want_line, uint32_t want_column)
+{
+    uint32_t line = 0, column = 0;
+    json_place(slice_of(text), offset, &line, &column);
+    CHECK(line == want_line && column == want_column);
+}
+
+static void test_place(void)
+{
+    check_place("", 0, 1, 1);
+    check_place("", 9, 1, 1);
+    check_place("abc", 2, 1, 3);
+    check_place("abc", 3, 1, 4);
+    check_place("a\nbc", 1, 1, 2);
+    check_place("a\nbc", 2, 2, 1);
+    check_place("a\r\nbc", 3, 2, 1);
+    check_place("a\r\n\r\nbc", 6, 3, 2);
+    check_place("\t\tx", 2, 1, 3);
+    check_place("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80x", 9, 1, 4);
+}
+
+int main(void)
+{
+    test_walk();
+    test_reuse();
+    test_place();
+    return check_done();
+}
