@@ -32,12 +32,22 @@ MUST_USE bool sources_add(struct sources *sources, const char *argument, struct 
 /* Adds a file of a standard place in front of (first) or behind the others. */
 MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
 
-/* Reads every file and loads them into one policy. Descriptors are opened without following a final symbolic link
- * only where the tier is admin; an admin file is refused when group or others can write it or when it belongs to
- * neither root nor this user, checked on the open descriptor. What is wrong with a file itself (missing, unreadable,
- * too large, refused) is a finding with code "file" and no place. NULL when there is no policy. */
+/* The texts in use, one for each file: a workspace file that no longer loads keeps its last good one. */
+struct source_texts {
+    struct buf *list;
+    size_t count;
+};
+void source_texts_finish(struct source_texts *texts);
+
+/* Reads every file and loads them into one policy. An admin file is refused when it is no regular file, when group or
+ * others can write it, or when it belongs to neither root nor this user, checked on the open descriptor. What is
+ * wrong with a file itself (missing, unreadable, refused) is a finding with code "file" and no place. NULL when
+ * there is no policy.
+ *
+ * `texts` may be NULL. Else it holds the last good forms from the load before (zeroed: there was none): a workspace
+ * file that does not load now is taken in that form. On success it is replaced by the texts now in use. */
 MUST_USE struct policy *sources_load(const struct sources *sources, const struct path_base *base,
-                                     struct findings *ret_errors);
+                                     struct source_texts *texts, struct findings *ret_errors);
 
 /* "FILE:LINE:COL: error: rule 'ID': …\n" for each finding. */
 void sources_write_errors(struct buf *buf, const struct findings *errors);

@@ -1,0 +1,287 @@
+#include "gate/sources.h"
+
+#include "base/utf8.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool sources_init(struct sources *sources)
+{
+    *sources = (struct sources){0};
+    arena_init(&sources->arena, 0);
+    return true;
+}
+
+void sources_finish(struct sources *sources)
+{
+    free(sources->files);
+    arena_finish(&sources->arena);
+    *sources = (struct sources){0};
+}
+
+static bool add(struct sources *sources, struct source_file file, bool first)
+{
+    struct slice path = arena_copy(&sources->arena, slice_of(file.path));
+    struct source_file *files = realloc(sources->files, (sources->count + 1) * sizeof *files);
+    if (!files || !path.ptr) {
+        sources->files = files ? files : sources->files;
+        return false;
+    }
+    file.path = path.ptr;
+    size_t at = first ? 0 : sources->count;
+    memmove(files + at + 1, files + at, (sources->count - at) * sizeof *files);
+    files[at] = file;
+    sources->files = files;
+    sources->count++;
+    return true;
+}
+
+bool sources_add(struct sources *sources, const char *argument, struct buf *ret_error)
+{
+    struct source_file file = {.path = argument, .tier = TIER_DEFAULT};
+    const char *equals = strchr(argument, '=');
+    if (equals) {
+        struct slice word = {argument, (size_t)(equals - argument)};
+        if (tier_from_name(word, &file.tier)) {
+            if (file.tier == TIER_DEFAULT) {
+                buf_text(ret_error, "--policy default=FILE: 'default' is no tier of a file; leave it out, or name "
+                                    "admin, user or workspace");
+                return false;
+            }
+            file.at_tier = true;
+            file.path = equals + 1;
+        }
+    }
+    if (file.path[0] == '\0') {
+        buf_text(ret_error, "--policy: the file's name is empty");
+        return false;
+    }
+    if (add(sources, file, false))
+        return true;
+    buf_text(ret_error, "no memory");
+    return false;
+}
+
+bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
+{
+    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true}, first);
+}
+
+/* An admin file decides over everything: nobody else may be able to write it. Judged on the descriptor that is
+ * parsed, so that no exchange of the name between check and use matters. */
+static const char *refusal_of_admin_file(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return "is no regular file: an admin policy must be one";
+    if (st->st_uid != 0 && st->st_uid != geteuid())
+        return "belongs to neither root nor you: an admin policy must (chown root)";
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return "can be written by group or others: an admin policy must not be (chmod go-w)";
+    return NULL;
+}
+
+static bool read_all(int fd, struct buf *text)
+{
+    for (;;) {
+        char *room = buf_reserve(text, 64 << 10);
+        if (!room)
+            return text->failed = true, false;
+        ssize_t n = read(fd, room, 64 << 10);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        if (n == 0)
+            return true;
+        buf_added(text, (size_t)n);
+        /* One byte over the limit is enough for the reader to say so. */
+        if (text->len > LIMIT_POLICY_BYTES)
+            return true;
+    }
+}
+
+enum read_result { READ_FAILED, READ_ABSENT, READ_DONE };
+
+static struct finding *file_finding(struct findings *errors, const struct source_file *file, uint32_t index,
+                                    const char *message)
+{
+    struct finding *finding = findings_add(errors, "file", "%s", message);
+    if (finding) {
+        finding->file = index;
+        finding->file_name = slice_of(file->path);
+    }
+    return finding;
+}
+
+static enum read_result read_source(const struct source_file *file, uint32_t index, struct buf *text,
+                                    struct findings *errors)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        if (errno == ENOENT && file->optional)
+            return READ_ABSENT;
+        char why[256];
+        snprintf(why, sizeof why, "cannot be opened: %s", strerror(errno));
+        file_finding(errors, file, index, why);
+        return READ_FAILED;
+    }
+    struct stat st;
+    const char *refused = NULL;
+    if (fstat(fd, &st) != 0)
+        refused = "cannot be examined";
+    else if (file->at_tier && file->tier == TIER_ADMIN)
+        refused = refusal_of_admin_file(&st);
+    else if (S_ISDIR(st.st_mode))
+        refused = "is a directory: name a file";
+    bool read_ok = !refused && read_all(fd, text);
+    if (!refused && !read_ok)
+        refused = text->failed ? "cannot be read: no memory" : "cannot be read";
+    close(fd);
+    if (!refused)
+        return READ_DONE;
+    file_finding(errors, file, index, refused);
+    return READ_FAILED;
+}
+
+static bool is_workspace(const struct source_file *file)
+{
+    return file->at_tier && file->tier == TIER_WORKSPACE;
+}
+
+void source_texts_finish(struct source_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        buf_finish(&texts->list[i]);
+    free(texts->list);
+    *texts = (struct source_texts){0};
+}
+
+static bool texts_init(struct source_texts *texts, size_t count)
+{
+    texts->list = calloc(count ? count : 1, sizeof *texts->list);
+    if (!texts->list)
+        return false;
+    texts->count = count;
+    for (size_t i = 0; i < count; i++)
+        buf_init(&texts->list[i], LIMIT_POLICY_BYTES + (128u << 10));
+    return true;
+}
+
+/* One attempt. in_use[i] says which files take part; which[k] the file that the k-th source is. */
+static struct policy *load_texts(const struct sources *sources, const struct source_texts *texts,
+                                 const bool *in_use, uint32_t *which, const struct path_base *base,
+                                 struct findings *errors)
+{
+    struct policy_source *list = calloc(sources->count + 1, sizeof *list);
+    if (!list) {
+        errors->failed = true;
+        return NULL;
+    }
+    size_t count = 0;
+    for (size_t i = 0; i < sources->count; i++) {
+        if (!in_use[i])
+            continue;
+        const struct source_file *file = &sources->files[i];
+        which[count] = (uint32_t)i;
+        list[count++] = (struct policy_source){slice_of(file->path), file->tier, file->at_tier,
+                                               buf_slice_of(&texts->list[i])};
+    }
+    struct policy *policy = policy_load(list, count, base, errors);
+    free(list);
+    return policy;
+}
+
+/* Puts the last good text in the place of each workspace file that was read now and did not load. */
+static bool fall_back(const struct policy *policy, const struct source_texts *last, struct source_texts *texts,
+                      bool *in_use, const uint32_t *which)
+{
+    bool any = false;
+    for (uint32_t k = 0; k < policy->file_count; k++) {
+        uint32_t i = which[k];
+        if (policy->files[k].used || i >= last->count || last->list[i].len == 0)
+            continue;
+        buf_reset(&texts->list[i]);
+        buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
+        in_use[i] = buf_ok(&texts->list[i]);
+        any = true;
+    }
+    return any;
+}
+
+static struct policy *load_all(const struct sources *sources, const struct path_base *base,
+                               struct source_texts *last, struct source_texts *texts, bool *in_use,
+                               uint32_t *which, struct findings *errors)
+{
+    bool fatal = false;
+    for (size_t i = 0; i < sources->count; i++) {
+        enum read_result result = read_source(&sources->files[i], (uint32_t)i, &texts->list[i], errors);
+        in_use[i] = result == READ_DONE;
+        if (result != READ_FAILED)
+            continue;
+        if (!is_workspace(&sources->files[i]))
+            fatal = true;
+        buf_reset(&texts->list[i]);
+        if (last && i < last->count && last->list[i].len > 0 && is_workspace(&sources->files[i])) {
+            buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
+            in_use[i] = buf_ok(&texts->list[i]);
+        }
+    }
+    struct policy *policy = load_texts(sources, texts, in_use, which, base, errors);
+    if (policy && last && fall_back(policy, last, texts, in_use, which)) {
+        struct findings again; /* the faults are told already */
+        findings_init(&again);
+        policy_destroy(policy);
+        policy = load_texts(sources, texts, in_use, which, base, &again);
+        findings_finish(&again);
+    }
+    if (policy && (fatal || errors->failed)) {
+        policy_destroy(policy);
+        policy = NULL;
+    }
+    return policy;
+}
+
+struct policy *sources_load(const struct sources *sources, const struct path_base *base,
+                            struct source_texts *texts, struct findings *ret_errors)
+{
+    struct source_texts read = {0};
+    bool *in_use = calloc(sources->count + 1, sizeof *in_use);
+    uint32_t *which = calloc(sources->count + 1, sizeof *which);
+    struct policy *policy = NULL;
+    if (in_use && which && texts_init(&read, sources->count))
+        policy = load_all(sources, base, texts, &read, in_use, which, ret_errors);
+    else
+        ret_errors->failed = true;
+    if (policy && texts) {
+        source_texts_finish(texts);
+        *texts = read;
+        read = (struct source_texts){0};
+    }
+    source_texts_finish(&read);
+    free(in_use);
+    free(which);
+    return policy;
+}
+
+void sources_write_errors(struct buf *buf, const struct findings *errors)
+{
+    for (size_t i = 0; i < errors->count; i++) {
+        const struct finding *f = &errors->list[i];
+        utf8_append_printable(buf, f->file_name);
+        if (f->line)
+            buf_printf(buf, ":%u:%u", f->line, f->column);
+        buf_text(buf, ": error: ");
+        if (f->rule.len) {
+            buf_text(buf, "rule '");
+            utf8_append_printable(buf, f->rule);
+            buf_text(buf, "': ");
+        }
+        utf8_append_printable(buf, f->message);
+        buf_byte(buf, '\n');
+    }
+    if (errors->failed)
+        buf_text(buf, "callgate: no memory to load the policy\n");
+}

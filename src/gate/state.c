@@ -1,0 +1,86 @@
+#include "gate/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gate/gate.h"
+
+/* Makes every missing directory of `dir`, which is changed on the way and put back. */
+static bool make_missing(char *dir)
+{
+    for (char *at = dir + 1;; at++) {
+        if (*at != '/' && *at != '\0')
+            continue;
+        char was = *at;
+        *at = '\0';
+        bool made = mkdir(dir, 0700) == 0 || errno == EEXIST;
+        *at = was;
+        if (!made)
+            return false;
+        if (was == '\0')
+            return true;
+    }
+}
+
+static int fail(struct buf *ret_error, const char *dir, const char *why)
+{
+    buf_printf(ret_error, "state directory %s %s", dir, why);
+    return -1;
+}
+
+int state_open(const char *dir, struct buf *ret_error)
+{
+    char copy[PATH_MAX];
+    size_t len = strlen(dir);
+    while (len > 1 && dir[len - 1] == '/')
+        len--;
+    if (len == 0 || len >= sizeof copy)
+        return fail(ret_error, dir, "has no usable name");
+    memcpy(copy, dir, len);
+    copy[len] = '\0';
+
+    int fd = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT && make_missing(copy))
+        fd = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        buf_printf(ret_error, "state directory %s cannot be opened: %s", dir,
+                   errno == ELOOP || errno == ENOTDIR ? "it is no directory (a link is not followed)" : strerror(errno));
+        return -1;
+    }
+    struct stat st;
+    const char *why = NULL;
+    if (fstat(fd, &st) != 0)
+        why = "cannot be examined";
+    else if (st.st_uid != geteuid())
+        why = "belongs to another user: name one of your own with --state";
+    else if (st.st_mode & 077)
+        why = "can be entered by others: chmod 700 it";
+    if (why) {
+        close(fd);
+        return fail(ret_error, dir, why);
+    }
+    return fd;
+}
+
+/* From the user database: an agent may set HOME. */
+bool gate_home_dir(struct buf *ret_path)
+{
+    struct passwd entry, *found = NULL;
+    char strings[16 << 10];
+    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) != 0 || !found || found->pw_dir[0] != '/')
+        return false;
+    buf_text(ret_path, found->pw_dir);
+    return buf_ok(ret_path);
+}
+
+bool gate_default_state_dir(struct buf *ret_path)
+{
+    if (!gate_home_dir(ret_path))
+        return false;
+    buf_text(ret_path, "/.local/state/callgate");
+    return buf_ok(ret_path);
+}
