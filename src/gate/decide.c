@@ -30,7 +30,8 @@ bool decide_hash(struct decider *decider, const struct call *call, uint8_t ret_h
     if (!decider->hashed) {
         buf_reset(&decider->text);
         call_write_canonical(&decider->text, call);
-        decider->hashed = buf_ok(&decider->text) && hash_bytes(buf_slice_of(&decider->text), decider->call_hash);
+        decider->hashed =
+            buf_ok(&decider->text) && hash_bytes(buf_slice_of(&decider->text), decider->call_hash);
         /* A call of megabytes must not keep its megabytes for the life of the process. */
         if (decider->text.cap > (1u << 20)) {
             buf_finish(&decider->text);
@@ -58,10 +59,12 @@ static struct decision denied(enum decision_cause cause)
 }
 
 struct decision decide(struct decider *decider, const struct policy *policy, const struct call *call,
-                       const struct path_base *base, unsigned readings_flags, const struct approvals *approvals)
+                       const struct path_base *base, unsigned readings_flags,
+                       const struct approvals *approvals)
 {
     decider->hashed = false;
-    switch (readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, readings_flags)) {
+    switch (
+        readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, readings_flags)) {
     case READINGS_OK:
         break;
     case READINGS_OVER_LIMIT:
@@ -78,5 +81,6 @@ struct decision decide(struct decider *decider, const struct policy *policy, con
             return denied(CAUSE_INTERNAL);
         with_hash.call_hash = hash;
     }
-    return policy_evaluate(policy, &decider->facts, decider->readings.list, decider->readings.count, &with_hash);
+    return policy_evaluate(policy, &decider->facts, decider->readings.list, decider->readings.count,
+                           &with_hash);
 }

@@ -1,10 +1,11 @@
 /* The one door: every surface makes a call and hands it in here; no other place evaluates, asks or journals.
  *
- * A gate owns its policy, its place in the journal and in the store of approvals. One thread uses it. Whatever goes
- * wrong in here is a deny. A later release moves this interface into a daemon: keep it small.
+ * A gate owns its policy, its place in the journal and in the store of approvals. One thread uses it.
+ * Whatever goes wrong in here is a deny. A later release moves this interface into a daemon: keep it small.
  *
- * The turn. gate_judge stages the events of a decision; gate_commit writes them, all of a loop turn at once. A
- * surface acts on outcomes only after gate_commit, and when that fails every OUTCOME_ALLOW of the turn is a deny. */
+ * The turn. gate_judge stages the events of a decision; gate_commit writes them, all of a loop turn at once.
+ * A surface acts on outcomes only after gate_commit, and when that fails every OUTCOME_ALLOW of the turn is a
+ * deny. */
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
 
@@ -16,19 +17,21 @@
 struct gate;
 
 struct gate_options {
-    const char *surface;             /* "run", "hook claude-code", "relay": for status and the journal */
-    struct slice server;             /* the server's name, for status; ptr NULL: none */
-    const struct sources *sources;   /* must outlive the gate: a reload reads them again */
-    const char *state_dir;           /* made 0700 when missing; owner and mode are checked */
-    struct path_base base;           /* must outlive the gate */
-    unsigned readings_flags;         /* READINGS_REMOTE */
+    const char *surface;           /* "run", "hook claude-code", "relay": for status and the journal */
+    struct slice server;           /* the server's name, for status; ptr NULL: none */
+    const struct sources *sources; /* must outlive the gate: a reload reads them again */
+    const char *state_dir;         /* made 0700 when missing; owner and mode are checked */
+    struct path_base base;         /* must outlive the gate */
+    unsigned readings_flags;       /* READINGS_REMOTE */
     enum journal_fsync fsync;
-    bool journal_optional;           /* --journal=optional: a journal that cannot be written denies nothing */
-    void (*say)(const char *line);   /* a line for the operator (standard error); may be NULL */
+    bool journal_optional; /* --journal=optional: a journal that cannot be written denies nothing */
+    bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event */
+    void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 
-/* Opens the state directory, the journal and the store, loads the policy, and enters the gate among the running ones.
- * NULL with lines for people in ret_error. */
+/* Opens the state directory, the journal and the store, loads the policy, and enters the gate among the
+ * running ones. NULL with lines for people in ret_error; lines also on success when a workspace file was left
+ * out. */
 MUST_USE struct gate *gate_open(const struct gate_options *options, struct buf *ret_error);
 void gate_close(struct gate *gate);
 
@@ -39,7 +42,7 @@ const struct policy *gate_policy(const struct gate *gate);
 /* The zero value is deny. Test for OUTCOME_ALLOW by name. */
 enum outcome_kind {
     OUTCOME_DENY = 0x00000000,
-    OUTCOME_HELD = 0x33cc0ff0,  /* a request waits for people: see `held` */
+    OUTCOME_HELD = 0x33cc0ff0, /* a request waits for people: see `held` */
     OUTCOME_ALLOW = 0x6996a55a,
 };
 
@@ -47,40 +50,40 @@ enum outcome_kind {
 struct held {
     int64_t number; /* of the request; 0: none */
     char code[CODE_LENGTH + 1];
-    uint32_t needed;                 /* approvers */
-    uint8_t shown[APPROVAL_HASH];    /* hash of the canonical paths as shown */
+    uint32_t needed;              /* approvers */
+    uint8_t shown[APPROVAL_HASH]; /* hash of the canonical paths as shown */
 };
 
 struct outcome {
-    uint32_t kind;     /* enum outcome_kind */
-    uint32_t cause;    /* enum decision_cause */
-    bool authored;     /* an authored rule decided; false: no rule matched */
-    bool by_approval;  /* allowed because people approved */
+    uint32_t kind;    /* enum outcome_kind */
+    uint32_t cause;   /* enum decision_cause */
+    bool authored;    /* an authored rule decided; false: no rule matched */
+    bool by_approval; /* allowed because people approved */
     struct held held;
 };
 
-/* Judges a call. `prior`, if not NULL, is the claim of this very call whose request has ended: the call is read and
- * evaluated anew, a refusal or a time-out is a deny, and a grant counts only if the canonical paths are those that
- * were shown; else it is a new request. `wanted_code`, if not empty, is the code that a new request should have.
- * Events are staged; a new request is journalled and stored at once. */
+/* Judges a call. `prior`, if not NULL, is the claim of this very call whose request has ended: the call is
+ * read and evaluated anew, a refusal or a time-out is a deny, and a grant counts only if the canonical paths
+ * are those that were shown; else it is a new request. `wanted_code`, if not empty, is the code that a new
+ * request should have. Events are staged; a new request is journalled and stored at once. */
 struct outcome gate_judge(struct gate *gate, const struct call *call, const struct held *prior,
                           struct slice wanted_code);
 
-/* The same without ever holding: a call that needs people is a deny for the agent here, journalled as required
- * (a hook that asks through its host, SPEC.md section 3 `require`). The outcome's kind is OUTCOME_HELD with
- * held.number 0. */
+/* The same without ever holding: a call that needs people is a deny for the agent here, journalled as
+ * required (a hook that asks through its host, SPEC.md section 3 `require`). The outcome's kind is
+ * OUTCOME_HELD with held.number 0. */
 struct outcome gate_judge_unheld(struct gate *gate, const struct call *call);
 
-/* A call that could not even be read: `cause` CAUSE_MALFORMED (with a constant phrase) or CAUSE_OVER_LIMIT. Always a
- * deny; journalled with what is known (tool may be empty). */
-struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool, struct slice phrase,
-                                     const struct call_defaults *defaults);
+/* A call that could not even be read: `cause` CAUSE_MALFORMED (with a constant phrase) or CAUSE_OVER_LIMIT.
+ * Always a deny; journalled with what is known (tool may be empty). */
+struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,
+                                     struct slice phrase, const struct call_defaults *defaults);
 
 /* An event of a surface's own ("mcp.dropped", "mcp.server_request"). Staged like the others. */
 void gate_note(struct gate *gate, const struct event *event);
 
-/* Writes what the turn has staged; flushes when the mode, a denial or an approval asks for it. When it fails, says
- * why once to the operator, and every OUTCOME_ALLOW of the turn is a deny. */
+/* Writes what the turn has staged; flushes when the mode, a denial or an approval asks for it. When it fails,
+ * says why once to the operator, and every OUTCOME_ALLOW of the turn is a deny. */
 MUST_USE bool gate_commit(struct gate *gate);
 
 /* Every 100 ms or so: flushes the journal (fsync=batch), ends requests that timed out. */
@@ -91,27 +94,30 @@ void gate_tick(struct gate *gate);
 /* Whether anything may have changed in the store since last asked: then look at each held call. Cheap. */
 bool gate_people_moved(struct gate *gate);
 
-/* Where a held call stands: REQUEST_WAITING, or how it ended. A store that cannot be read is REQUEST_WAITING. */
+/* Where a held call stands: REQUEST_WAITING, or how it ended. A store that cannot be read is REQUEST_WAITING.
+ */
 enum request_state gate_held_state(struct gate *gate, const struct held *held);
 
-/* The caller cancelled: ends the request as withdrawn, unless another held call of it waits (`keep`). */
+/* The caller cancelled: ends the request as withdrawn. A surface that holds several calls of one request (a
+ * retry) withdraws only with the last of them. */
 void gate_withdraw(struct gate *gate, const struct held *held);
 
 /* ---- Reload (SPEC.md section 8) ---- */
 
-/* Reads the sources again and adopts the new policy, or refuses it and keeps the running one, untouched; journals
- * which, and says so to the operator. True when adopted. */
+/* Reads the sources again and adopts the new policy, or refuses it and keeps the running one, untouched;
+ * journals which, and says so to the operator. True when adopted. */
 bool gate_reload(struct gate *gate);
 
-/* ---- People: what `pending`, `approve`, `refuse` and other approval surfaces do. No policy is needed. ---- */
+/* ---- People: what `pending`, `approve`, `refuse` and other approval surfaces do. No policy is needed. ----
+ */
 
 struct people;
 
 MUST_USE struct people *people_open(const char *state_dir, struct buf *ret_error);
 void people_close(struct people *people);
 
-MUST_USE enum store_result people_vote(struct people *people, struct slice code, struct slice identity, bool yes,
-                                       struct request *ret_request, struct buf *ret_error);
+MUST_USE enum store_result people_vote(struct people *people, struct slice code, struct slice identity,
+                                       bool yes, struct request *ret_request, struct buf *ret_error);
 MUST_USE bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
                              struct buf *ret_error); /* valid until the next call */
 
@@ -122,7 +128,8 @@ MUST_USE bool people_waiting(struct people *people, struct request **ret_request
  *  "refused":{…}|null}. */
 MUST_USE bool gates_write_json(const char *state_dir, struct buf *buf, struct buf *ret_error);
 
-/* Where state lives when --state is not given: .local/state/callgate under the home directory of the user database. */
+/* Where state lives when --state is not given: .local/state/callgate under the home directory of the user
+ * database. */
 MUST_USE bool gate_default_state_dir(struct buf *ret_path);
 MUST_USE bool gate_home_dir(struct buf *ret_path);
 

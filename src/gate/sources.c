@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -47,8 +48,9 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
         struct slice word = {argument, (size_t)(equals - argument)};
         if (tier_from_name(word, &file.tier)) {
             if (file.tier == TIER_DEFAULT) {
-                buf_text(ret_error, "--policy default=FILE: 'default' is no tier of a file; leave it out, or name "
-                                    "admin, user or workspace");
+                buf_text(ret_error,
+                         "--policy default=FILE: 'default' is no tier of a file; leave it out, or name "
+                         "admin, user or workspace");
                 return false;
             }
             file.at_tier = true;
@@ -67,11 +69,12 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
 
 bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
 {
-    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true}, first);
+    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true},
+               first);
 }
 
-/* An admin file decides over everything: nobody else may be able to write it. Judged on the descriptor that is
- * parsed, so that no exchange of the name between check and use matters. */
+/* An admin file decides over everything: nobody else may be able to write it. Judged on the descriptor that
+ * is parsed, so that no exchange of the name between check and use matters. */
 static const char *refusal_of_admin_file(const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
@@ -195,8 +198,8 @@ static struct policy *load_texts(const struct sources *sources, const struct sou
 }
 
 /* Puts the last good text in the place of each workspace file that was read now and did not load. */
-static bool fall_back(const struct policy *policy, const struct source_texts *last, struct source_texts *texts,
-                      bool *in_use, const uint32_t *which)
+static bool fall_back(const struct policy *policy, const struct source_texts *last,
+                      struct source_texts *texts, bool *in_use, const uint32_t *which)
 {
     bool any = false;
     for (uint32_t k = 0; k < policy->file_count; k++) {

@@ -25,8 +25,8 @@ struct sources {
 MUST_USE bool sources_init(struct sources *sources);
 void sources_finish(struct sources *sources);
 
-/* Adds `[TIER=]FILE` as given to --policy. False with a message when TIER is no tier or memory ran out. A name with
- * no tier before its `=` is a file's name. */
+/* Adds `[TIER=]FILE` as given to --policy. False with a message when TIER is no tier or memory ran out. A
+ * name with no tier before its `=` is a file's name. */
 MUST_USE bool sources_add(struct sources *sources, const char *argument, struct buf *ret_error);
 
 /* Adds a file of a standard place in front of (first) or behind the others. */
@@ -39,13 +39,14 @@ struct source_texts {
 };
 void source_texts_finish(struct source_texts *texts);
 
-/* Reads every file and loads them into one policy. An admin file is refused when it is no regular file, when group or
- * others can write it, or when it belongs to neither root nor this user, checked on the open descriptor. What is
- * wrong with a file itself (missing, unreadable, refused) is a finding with code "file" and no place. NULL when
- * there is no policy.
+/* Reads every file and loads them into one policy. An admin file is refused when it is no regular file, when
+ * group or others can write it, or when it belongs to neither root nor this user, checked on the open
+ * descriptor. What is wrong with a file itself (missing, unreadable, refused) is a finding with code "file"
+ * and no place. NULL when there is no policy.
  *
- * `texts` may be NULL. Else it holds the last good forms from the load before (zeroed: there was none): a workspace
- * file that does not load now is taken in that form. On success it is replaced by the texts now in use. */
+ * `texts` may be NULL. Else it holds the last good forms from the load before (zeroed: there was none): a
+ * workspace file that does not load now is taken in that form. On success it is replaced by the texts now in
+ * use. */
 MUST_USE struct policy *sources_load(const struct sources *sources, const struct path_base *base,
                                      struct source_texts *texts, struct findings *ret_errors);
 

@@ -48,7 +48,8 @@ int state_open(const char *dir, struct buf *ret_error)
         fd = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         buf_printf(ret_error, "state directory %s cannot be opened: %s", dir,
-                   errno == ELOOP || errno == ENOTDIR ? "it is no directory (a link is not followed)" : strerror(errno));
+                   errno == ELOOP || errno == ENOTDIR ? "it is no directory (a link is not followed)"
+                                                      : strerror(errno));
         return -1;
     }
     struct stat st;
@@ -71,7 +72,8 @@ bool gate_home_dir(struct buf *ret_path)
 {
     struct passwd entry, *found = NULL;
     char strings[16 << 10];
-    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) != 0 || !found || found->pw_dir[0] != '/')
+    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) != 0 || !found ||
+        found->pw_dir[0] != '/')
         return false;
     buf_text(ret_path, found->pw_dir);
     return buf_ok(ret_path);

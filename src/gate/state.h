@@ -7,8 +7,9 @@
 #define STATE_JOURNAL "journal.jsonl"
 #define STATE_GATES   "gates"
 
-/* Opens a directory, making it (0700) and what is missing above it (0700) first. It must be a directory of this user
- * that nobody else can enter; a symbolic link as its last component is refused. -1 with a message in ret_error. */
+/* Opens a directory, making it (0700) and what is missing above it (0700) first. It must be a directory of
+ * this user that nobody else can enter; a symbolic link as its last component is refused. -1 with a message
+ * in ret_error. */
 int state_open(const char *dir, struct buf *ret_error);
 
 #endif

@@ -26,6 +26,7 @@ struct call {
     enum actor actor;
     const struct json_doc *doc;
     const struct json_value *input; /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
+    struct slice preview; /* of an unknown input: text that people are shown; never judged */
 };
 
 enum call_result {

@@ -1,0 +1,150 @@
+#include "gate/gate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/analysis.h"
+#include "base/clock.h"
+#include "gate/inside.h"
+
+void gate_tell(struct gate *gate, const char *format, ...)
+{
+    char line[4096];
+    va_list args;
+    if (!gate->options.say)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    gate->options.say(line);
+}
+
+void gate_tell_journal(struct gate *gate, struct slice why)
+{
+    if (!gate->told)
+        gate_tell(gate, "the journal cannot be written: %.*s: %s", SLICE_FMT(why),
+                  gate->options.journal_optional ? "going on without a record (--journal=optional)"
+                                                 : "calls that would be allowed are denied until it can be");
+    gate->told = true;
+}
+
+static bool load_first(struct gate *gate, struct buf *ret_error)
+{
+    struct findings errors;
+    findings_init(&errors);
+    struct policy *policy = sources_load(gate->options.sources, &gate->options.base, &gate->texts, &errors);
+    sources_write_errors(ret_error, &errors);
+    findings_finish(&errors);
+    return policy && gate_adopt(gate, policy);
+}
+
+struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
+{
+    struct gate *gate = calloc(1, sizeof *gate);
+    if (!gate) {
+        buf_text(ret_error, "no memory");
+        return NULL;
+    }
+    gate->options = *options;
+    gate->started_ms = clock_wall_ms();
+    buf_init(&gate->refused, 1u << 20);
+    struct buf boot;
+    buf_init(&boot, 4096);
+    if (!options->brief) {
+        buf_text(&boot, "{\"surface\":");
+        json_write_string(&boot, slice_of(options->surface));
+        buf_byte(&boot, '}');
+    }
+    bool open = decider_init(&gate->decider) &&
+                desk_open(&gate->desk, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
+                (options->brief || registry_enter(&gate->registry, gate->desk.dir, ret_error));
+    gate->registered = open && !options->brief;
+    buf_finish(&boot);
+    if (open && load_first(gate, ret_error))
+        return gate;
+    gate_close(gate);
+    return NULL;
+}
+
+void gate_close(struct gate *gate)
+{
+    if (!gate)
+        return;
+    if (gate->registered)
+        registry_leave(&gate->registry);
+    desk_close(&gate->desk);
+    decider_finish(&gate->decider);
+    policy_destroy(gate->policy);
+    source_texts_finish(&gate->texts);
+    buf_finish(&gate->refused);
+    free(gate);
+}
+
+const struct policy *gate_policy(const struct gate *gate)
+{
+    return gate->policy;
+}
+
+bool gate_commit(struct gate *gate)
+{
+    struct buf error;
+    buf_init(&error, 4096);
+    bool written = journal_commit(gate->desk.journal, gate->turn_flush, &error) && !gate->turn_failed;
+    if (!written)
+        gate_tell_journal(gate,
+                          error.len ? buf_slice_of(&error) : SLICE("an event is too large, or no memory"));
+    else
+        gate->told = false;
+    buf_finish(&error);
+    gate->turn_failed = false;
+    gate->turn_flush = false;
+    return written || gate->options.journal_optional;
+}
+
+void gate_tick(struct gate *gate)
+{
+    struct buf error;
+    buf_init(&error, 4096);
+    if (journal_needs_flush(gate->desk.journal) && !journal_flush(gate->desk.journal, &error)) {
+        /* What was written may be lost: the next turn's allows are denied, and it is told. */
+        gate->turn_failed = true;
+        gate_tell_journal(gate, buf_slice_of(&error));
+    }
+    buf_finish(&error);
+    desk_sweep(&gate->desk, times_now());
+}
+
+bool gate_people_moved(struct gate *gate)
+{
+    return store_changed(gate->desk.store);
+}
+
+enum request_state gate_held_state(struct gate *gate, const struct held *held)
+{
+    struct request request;
+    arena_reset(&gate->desk.arena);
+    if (store_find(gate->desk.store, held->number, &gate->desk.arena, &request) != STORE_DONE)
+        return REQUEST_WAITING;
+    return request.state;
+}
+
+void gate_withdraw(struct gate *gate, const struct held *held)
+{
+    struct request request;
+    struct buf error;
+    buf_init(&error, 4096);
+    arena_reset(&gate->desk.arena);
+    /* What the turn has staged is not a part of this transaction. */
+    if (!journal_commit(gate->desk.journal, gate->turn_flush, &error))
+        gate->turn_failed = true;
+    bool done = !gate->turn_failed && store_begin(gate->desk.store) &&
+                store_withdraw(gate->desk.store, held->number, &gate->desk.arena, &request) == STORE_DONE &&
+                desk_stage_ends(&gate->desk, &request, 1, (struct slice){0}) &&
+                journal_commit(gate->desk.journal, true, &error) && store_commit(gate->desk.store);
+    if (!done) {
+        journal_unstage(gate->desk.journal);
+        store_rollback(gate->desk.store);
+    }
+    buf_finish(&error);
+}

@@ -1,0 +1,75 @@
+/* What the files of the gate share. Nothing outside src/gate includes this. */
+#ifndef GATE_INSIDE_H
+#define GATE_INSIDE_H
+
+#include "gate/gate.h"
+
+/* The state directory with what lives in it: the journal and the store of approvals. A gate has one; so have
+ * the commands through which people answer. */
+struct desk {
+    int dir;
+    struct journal *journal;
+    struct store *store;
+    uint64_t correlation; /* the next correlation id; starts at random */
+    struct arena arena;   /* for one operation */
+};
+
+MUST_USE bool desk_open(struct desk *desk, const char *state_dir, enum journal_fsync fsync,
+                        struct slice boot_detail, struct buf *ret_error);
+void desk_close(struct desk *desk);
+
+struct times times_now(void);
+
+#define CORRELATION_SIZE 17
+void desk_correlation(struct desk *desk, char ret_id[CORRELATION_SIZE]);
+
+/* Stages one event for each request that has ended, of the kind that its end has. */
+MUST_USE bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t count, struct slice by);
+
+/* Ends requests that have waited too long: a transaction of its own, journalled. */
+void desk_sweep(struct desk *desk, struct times now);
+
+/* One running gate's entry: a lock that is held as long as the process lives, and a file that says what it
+ * runs. */
+struct registry {
+    int dir, lock;
+    char name[40];
+};
+MUST_USE bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_error);
+MUST_USE bool registry_write(struct registry *registry, struct slice json);
+void registry_leave(struct registry *registry);
+
+struct gate {
+    struct gate_options options;
+    struct desk desk;
+    struct decider decider;
+    struct policy *policy;
+    struct source_texts texts;
+    char digest[HASH_HEX + 1];
+    uint64_t generation;
+    int64_t started_ms, loaded_ms;
+    size_t warnings;
+    struct buf refused; /* the last refused reload, as JSON for status; empty: none */
+    struct registry registry;
+    bool registered;
+
+    /* The turn. */
+    bool turn_failed; /* an event of the turn could not be staged or written */
+    bool turn_flush;  /* a denial or an approval is staged */
+    bool told;        /* the operator knows that the journal cannot be written */
+};
+
+void gate_tell(struct gate *gate, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Says once, until a commit succeeds again, why the journal cannot be written. */
+void gate_tell_journal(struct gate *gate, struct slice why);
+
+/* Takes a policy over: digest, generation, warnings to the operator and the journal, status. */
+MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy);
+void gate_write_status(struct gate *gate);
+
+/* The readings' canonical paths, each once, in order. Lives in the arena. False when memory ran out. */
+MUST_USE bool judged_paths(const struct readings *readings, struct arena *arena, struct slice **ret_paths,
+                           size_t *ret_count);
+
+#endif

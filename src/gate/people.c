@@ -1,0 +1,109 @@
+/* What people do from other processes: see what waits, and answer. */
+#include <stdlib.h>
+
+#include "gate/inside.h"
+
+struct people {
+    struct desk desk;
+};
+
+struct people *people_open(const char *state_dir, struct buf *ret_error)
+{
+    struct people *people = calloc(1, sizeof *people);
+    if (!people) {
+        buf_text(ret_error, "no memory");
+        return NULL;
+    }
+    if (desk_open(&people->desk, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error))
+        return people;
+    people_close(people);
+    return NULL;
+}
+
+void people_close(struct people *people)
+{
+    if (!people)
+        return;
+    desk_close(&people->desk);
+    free(people);
+}
+
+static bool stage_vote(struct desk *desk, const struct request *request, struct slice identity, bool yes)
+{
+    struct buf detail;
+    buf_init(&detail, 4096);
+    buf_text(&detail, "{\"answer\":");
+    json_write_string(&detail, yes ? SLICE("yes") : SLICE("no"));
+    buf_text(&detail, ",\"by\":");
+    json_write_bytes(&detail, identity);
+    buf_printf(&detail, ",\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld}", request->code,
+               request->given, request->needed, (long long)request->number);
+    struct event event = {
+        .kind = "approval.vote",
+        .tool = request->tool,
+        .server = request->server,
+        .rule = request->rule,
+        .has_session = true,
+        .channel = request->channel,
+        .thread = request->thread,
+        .call_hash = request->call_hash,
+        .detail = buf_slice_of(&detail),
+    };
+    bool staged = buf_ok(&detail) && journal_stage(desk->journal, &event);
+    buf_finish(&detail);
+    return staged;
+}
+
+/* Vote and journal stand or fall together: what was not recorded does not count. */
+static enum store_result vote(struct desk *desk, struct slice code, struct slice identity, bool yes,
+                              struct times now, struct request *ret_request, struct buf *ret_error)
+{
+    struct request *ended = NULL;
+    size_t count = 0;
+    enum store_result result =
+        store_vote(desk->store, code, identity, yes, now, &desk->arena, ret_request, &ended, &count);
+    if (result == STORE_FAILED)
+        buf_text(ret_error, store_error(desk->store));
+    if (result != STORE_DONE)
+        return result;
+    if (!stage_vote(desk, ret_request, identity, yes) || !desk_stage_ends(desk, ended, count, identity)) {
+        buf_text(ret_error, "no memory");
+        return STORE_FAILED;
+    }
+    if (!journal_commit(desk->journal, true, ret_error))
+        return STORE_FAILED;
+    if (store_commit(desk->store))
+        return STORE_DONE;
+    buf_text(ret_error, store_error(desk->store));
+    return STORE_FAILED;
+}
+
+enum store_result people_vote(struct people *people, struct slice code, struct slice identity, bool yes,
+                              struct request *ret_request, struct buf *ret_error)
+{
+    struct desk *desk = &people->desk;
+    struct times now = times_now();
+    desk_sweep(desk, now);
+    arena_reset(&desk->arena);
+    if (!store_begin(desk->store)) {
+        buf_text(ret_error, store_error(desk->store));
+        return STORE_FAILED;
+    }
+    enum store_result result = vote(desk, code, identity, yes, now, ret_request, ret_error);
+    if (result != STORE_DONE) {
+        journal_unstage(desk->journal);
+        store_rollback(desk->store);
+    }
+    return result;
+}
+
+bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
+                    struct buf *ret_error)
+{
+    desk_sweep(&people->desk, times_now());
+    arena_reset(&people->desk.arena);
+    if (store_waiting(people->desk.store, &people->desk.arena, ret_requests, ret_count) == STORE_DONE)
+        return true;
+    buf_text(ret_error, store_error(people->desk.store));
+    return false;
+}

@@ -1,0 +1,248 @@
+/* A policy is taken over, at start or at a reload, or refused. SPEC.md section 8. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "analysis/analysis.h"
+#include "base/clock.h"
+#include "gate/inside.h"
+
+/* More than this many warnings or violations in one event help nobody. */
+#define LISTED_MOST 100
+
+static bool digest_of(const struct policy *policy, char ret_hex[HASH_HEX + 1])
+{
+    struct buf text;
+    uint8_t hash[HASH_SIZE];
+    buf_init(&text, (size_t)2 << 30);
+    policy_write_canonical(&text, policy);
+    bool ok = buf_ok(&text) && hash_bytes(buf_slice_of(&text), hash);
+    buf_finish(&text);
+    if (ok)
+        hash_to_hex(hash, ret_hex);
+    return ok;
+}
+
+static void write_files(struct buf *buf, const struct policy *policy)
+{
+    buf_byte(buf, '[');
+    for (uint32_t i = 0; i < policy->file_count; i++) {
+        const struct policy_file *file = &policy->files[i];
+        buf_text(buf, i ? ",{\"file\":" : "{\"file\":");
+        json_write_bytes(buf, file->name);
+        buf_printf(buf, ",\"rules\":%u,\"tier\":\"%s\",\"used\":%s}", file->rules,
+                   file->at_tier ? tier_name((enum tier)file->tier) : "operator",
+                   file->used ? "true" : "false");
+    }
+    buf_byte(buf, ']');
+}
+
+static void write_policy(struct buf *buf, const struct gate *gate)
+{
+    char loaded[CLOCK_ISO_SIZE];
+    clock_iso8601(gate->loaded_ms, loaded);
+    buf_printf(
+        buf,
+        "{\"digest\":\"%s\",\"generation\":%llu,\"loaded\":\"%s\",\"rules\":%u,\"warnings\":%zu,\"files\":",
+        gate->digest, (unsigned long long)gate->generation, loaded, gate->policy->rule_count, gate->warnings);
+    write_files(buf, gate->policy);
+    buf_byte(buf, '}');
+}
+
+void gate_write_status(struct gate *gate)
+{
+    if (!gate->registered)
+        return;
+    char started[CLOCK_ISO_SIZE];
+    struct buf json;
+    buf_init(&json, 1u << 20);
+    clock_iso8601(gate->started_ms, started);
+    buf_printf(&json, "{\"pid\":%ld,\"surface\":", (long)getpid());
+    json_write_string(&json, slice_of(gate->options.surface));
+    buf_text(&json, ",\"server\":");
+    if (gate->options.server.ptr)
+        json_write_bytes(&json, gate->options.server);
+    else
+        buf_text(&json, "null");
+    buf_printf(&json, ",\"started\":\"%s\",\"policy\":", started);
+    write_policy(&json, gate);
+    buf_text(&json, ",\"refused\":");
+    buf_slice(&json, gate->refused.len ? buf_slice_of(&gate->refused) : SLICE("null"));
+    buf_byte(&json, '}');
+    if (!buf_ok(&json) || !registry_write(&gate->registry, buf_slice_of(&json)))
+        gate_tell(gate, "the status of this gate cannot be written");
+    buf_finish(&json);
+}
+
+static void write_warnings(struct gate *gate, struct buf *detail, const struct findings *warnings)
+{
+    struct buf line;
+    buf_init(&line, 64u << 10);
+    buf_text(detail, ",\"warnings\":[");
+    for (size_t i = 0; i < warnings->count && i < LISTED_MOST; i++) {
+        buf_reset(&line);
+        lint_write_text(&line, &warnings->list[i]);
+        gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&line)));
+        if (i)
+            buf_byte(detail, ',');
+        json_write_bytes(detail, buf_slice_of(&line));
+    }
+    if (warnings->count > LISTED_MOST)
+        gate_tell(gate, "and %zu more warnings: callgate check lists all", warnings->count - LISTED_MOST);
+    buf_byte(detail, ']');
+    buf_finish(&line);
+}
+
+static bool note_loaded(struct gate *gate, const struct findings *warnings)
+{
+    struct buf detail, error;
+    buf_init(&detail, 4u << 20);
+    buf_init(&error, 4096);
+    buf_text(&detail, "{\"policy\":");
+    write_policy(&detail, gate);
+    write_warnings(gate, &detail, warnings);
+    buf_byte(&detail, '}');
+    struct event event = {.kind = "policy.loaded", .detail = buf_slice_of(&detail)};
+    bool noted = buf_ok(&detail) && journal_stage(gate->desk.journal, &event) &&
+                 journal_commit(gate->desk.journal, true, &error);
+    if (!noted)
+        gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
+    buf_finish(&detail);
+    buf_finish(&error);
+    return noted || gate->options.journal_optional;
+}
+
+bool gate_adopt(struct gate *gate, struct policy *policy)
+{
+    char digest[HASH_HEX + 1] = "";
+    struct findings warnings;
+    findings_init(&warnings);
+    bool ready = true;
+    if (!gate->options.brief) {
+        lint(policy, &warnings);
+        ready = digest_of(policy, digest) && !warnings.failed;
+    }
+    if (!ready) {
+        findings_finish(&warnings);
+        policy_destroy(policy);
+        return false;
+    }
+    policy_destroy(gate->policy);
+    gate->policy = policy;
+    memcpy(gate->digest, digest, sizeof digest);
+    gate->generation++;
+    gate->loaded_ms = clock_wall_ms();
+    gate->warnings = warnings.count;
+    buf_reset(&gate->refused);
+    if (!gate->options.brief && !note_loaded(gate, &warnings))
+        gate->turn_failed = true;
+    gate_write_status(gate);
+    findings_finish(&warnings);
+    return true;
+}
+
+/* ---- Refusals ---- */
+
+static void write_error_list(struct buf *json, const struct findings *errors)
+{
+    for (size_t i = 0; i < errors->count && i < LISTED_MOST; i++) {
+        const struct finding *f = &errors->list[i];
+        buf_printf(json, "%s{\"code\":\"%s\",\"file\":", i ? "," : "", f->code);
+        json_write_bytes(json, f->file_name);
+        buf_printf(json, ",\"line\":%u,\"message\":", f->line);
+        json_write_bytes(json, f->message);
+        buf_byte(json, '}');
+    }
+}
+
+static void write_violation_list(struct gate *gate, struct buf *json, const struct violations *violations)
+{
+    for (size_t i = 0; i < violations->count && i < LISTED_MOST; i++) {
+        const struct violation *v = &violations->list[i];
+        gate_tell(gate, "%.*s", SLICE_FMT(v->message));
+        buf_text(json, i ? ",{\"existingDeny\":" : "{\"existingDeny\":");
+        json_write_bytes(json, v->existing_deny);
+        buf_text(json, ",\"newRule\":");
+        json_write_bytes(json, v->new_rule);
+        buf_byte(json, '}');
+    }
+}
+
+/* Journals the refusal and keeps it for review until a later reload succeeds. */
+static void refuse(struct gate *gate, const struct findings *errors, const struct violations *violations)
+{
+    char when[CLOCK_ISO_SIZE];
+    struct buf *json = &gate->refused;
+    clock_iso8601(clock_wall_ms(), when);
+    buf_reset(json);
+    buf_printf(json, "{\"when\":\"%s\",\"errors\":[", when);
+    write_error_list(json, errors);
+    buf_text(json, "],\"violations\":[");
+    write_violation_list(gate, json, violations);
+    buf_text(json, "]}");
+    if (!buf_ok(json)) {
+        buf_reset(json);
+        buf_printf(json, "{\"when\":\"%s\"}", when);
+    }
+    struct buf error;
+    buf_init(&error, 4096);
+    struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(json)};
+    if (!journal_stage(gate->desk.journal, &event) || !journal_commit(gate->desk.journal, true, &error))
+        gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
+    buf_finish(&error);
+    gate_tell(gate, "reload refused: the running policy stays");
+    gate_write_status(gate);
+}
+
+/* A source's texts must not become the last good ones before the whole policy is adopted. */
+static bool copy_texts(const struct source_texts *texts, struct source_texts *ret_copy)
+{
+    *ret_copy = (struct source_texts){calloc(texts->count + 1, sizeof *ret_copy->list), texts->count};
+    if (!ret_copy->list)
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < texts->count; i++) {
+        buf_init(&ret_copy->list[i], texts->list[i].ceiling);
+        buf_slice(&ret_copy->list[i], buf_slice_of(&texts->list[i]));
+        ok = ok && buf_ok(&ret_copy->list[i]);
+    }
+    return ok;
+}
+
+bool gate_reload(struct gate *gate)
+{
+    struct findings errors;
+    struct violations violations;
+    struct source_texts texts = {0};
+    struct buf lines;
+    bool adopted = false;
+    findings_init(&errors);
+    violations_init(&violations);
+    buf_init(&lines, 4u << 20);
+    struct policy *policy = NULL;
+    if (copy_texts(&gate->texts, &texts))
+        policy = sources_load(gate->options.sources, &gate->options.base, &texts, &errors);
+    sources_write_errors(&lines, &errors);
+    if (lines.len)
+        gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&lines)));
+    if (policy)
+        violations_find(gate->policy, policy, &violations);
+    if (policy && !violations.failed && violations.count == 0) {
+        adopted = gate_adopt(gate, policy);
+        policy = NULL; /* adopted or destroyed */
+    }
+    if (adopted) {
+        source_texts_finish(&gate->texts);
+        gate->texts = texts;
+        texts = (struct source_texts){0};
+        gate_tell(gate, "policy reloaded: generation %llu, %u rules", (unsigned long long)gate->generation,
+                  gate->policy->rule_count);
+    } else {
+        refuse(gate, &errors, &violations);
+    }
+    policy_destroy(policy);
+    source_texts_finish(&texts);
+    findings_finish(&errors);
+    violations_finish(&violations);
+    buf_finish(&lines);
+    return adopted;
+}
