@@ -18,8 +18,8 @@ struct command {
     int (*run)(int argc, char **argv);
 };
 
-/* Sorted by name. */
-extern const struct command commands[];
+/* Sorted by name; each stands in the file of its name. */
+extern const struct command *const commands[];
 extern const size_t command_count;
 
 /* Says what is wrong with the arguments and how to get help; returns EXIT_UNABLE. */

@@ -1,4 +1,49 @@
-int main(void)
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include "cli/command.h"
+
+static int help(FILE *to, int code)
 {
-    return 2;
+    fputs("callgate decides whether an AI agent's tool call runs, is denied, or waits for a person.\n\n"
+          "usage: callgate COMMAND [OPTION...] [ARGUMENT...]\n\n",
+          to);
+    for (size_t i = 0; i < command_count; i++)
+        fprintf(to, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    fputs("\n'callgate COMMAND --help' says more; so does man callgate.\n", to);
+    return code;
+}
+
+static int compare(const void *name, const void *command)
+{
+    return strcmp(name, (*(const struct command *const *)command)->name);
+}
+
+int main(int argc, char **argv)
+{
+    /* The agent runs as the same user: it must not read this process's memory, nor a core of it. */
+    prctl(PR_SET_DUMPABLE, 0);
+    umask(077);
+    /* No configuration file and no variable chooses what libcrypto does. */
+    if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL)) {
+        say("libcrypto cannot be started");
+        return EXIT_UNABLE;
+    }
+    if (argc < 2)
+        return help(stderr, EXIT_UNABLE);
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("callgate " CALLGATE_VERSION);
+        return EXIT_YES;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return help(stdout, EXIT_YES);
+    const struct command *const *command = bsearch(argv[1], commands, command_count, sizeof *commands, compare);
+    if (!command) {
+        say("there is no command '%s'; 'callgate --help' lists them", argv[1]);
+        return EXIT_UNABLE;
+    }
+    return (*command)->run(argc - 1, argv + 1);
 }

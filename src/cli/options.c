@@ -1,0 +1,245 @@
+#include "cli/options.h"
+
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define OWN_OPTIONS_MOST 24
+#define HELP_OPTION      1
+#define FIRST_OPTION     1000
+
+int usage_error(const struct command *command, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "callgate %s: ", command->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'callgate %s --help'.\n", command->name);
+    return EXIT_UNABLE;
+}
+
+void say(const char *format, ...)
+{
+    va_list args;
+    fputs("callgate: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+int print(const struct buf *buf)
+{
+    if (buf_ok(buf) && fwrite(buf->ptr, 1, buf->len, stdout) == buf->len && fflush(stdout) == 0)
+        return EXIT_YES;
+    say("the answer cannot be written to standard output");
+    return EXIT_UNABLE;
+}
+
+bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_number)
+{
+    char *end;
+    if (!((text[0] >= '0' && text[0] <= '9') || (text[0] == '-' && text[1] >= '0' && text[1] <= '9')))
+        return false;
+    long long value = strtoll(text, &end, 10);
+    if (*end != '\0' || value < least || value > most)
+        return false;
+    *ret_number = value;
+    return true;
+}
+
+static bool list_add(struct option_list *list, const char *item)
+{
+    const char **items = realloc(list->items, (list->count + 1) * sizeof *items);
+    if (!items)
+        return false;
+    items[list->count++] = item;
+    list->items = items;
+    return true;
+}
+
+static size_t common_specs(struct options *options, unsigned groups, struct option_spec *specs)
+{
+    size_t n = 0;
+    if (groups & TAKES_POLICY)
+        specs[n++] = (struct option_spec){"policy", OPTION_LIST, &options->policies};
+    if (groups & TAKES_PATHS) {
+        specs[n++] = (struct option_spec){"cwd", OPTION_VALUE, &options->cwd};
+        specs[n++] = (struct option_spec){"home", OPTION_VALUE, &options->home};
+        specs[n++] = (struct option_spec){"root", OPTION_LIST, &options->roots};
+    }
+    if (groups & TAKES_STATE)
+        specs[n++] = (struct option_spec){"state", OPTION_VALUE, &options->state};
+    if (groups & TAKES_FORMAT)
+        specs[n++] = (struct option_spec){"format", OPTION_VALUE, &options->format};
+    return n;
+}
+
+static int parse(struct options *options, const struct command *command, int argc, char **argv,
+                 const struct option_spec *specs, size_t count)
+{
+    struct option longs[OWN_OPTIONS_MOST + 8] = {{"help", no_argument, NULL, HELP_OPTION}};
+    for (size_t i = 0; i < count; i++)
+        longs[i + 1] = (struct option){specs[i].name, specs[i].kind == OPTION_FLAG ? no_argument : required_argument,
+                                       NULL, FIRST_OPTION + (int)i};
+    optind = 1;
+    opterr = 0;
+    int c;
+    while ((c = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
+        if (c == HELP_OPTION || c == 'h') {
+            fputs(command->usage, stdout);
+            return fflush(stdout) == 0 ? EXIT_YES : EXIT_UNABLE;
+        }
+        if (c == ':')
+            return usage_error(command, "%s needs a value", argv[optind - 1]);
+        if (c < FIRST_OPTION)
+            return usage_error(command, "unknown option %s", argv[optind - 1]);
+        const struct option_spec *spec = &specs[c - FIRST_OPTION];
+        if (spec->kind == OPTION_FLAG)
+            *(bool *)spec->target = true;
+        else if (spec->kind == OPTION_VALUE)
+            *(const char **)spec->target = optarg;
+        else if (!list_add(spec->target, optarg))
+            return usage_error(command, "no memory");
+    }
+    options->argc = argc - optind;
+    options->argv = argv + optind;
+    return -1;
+}
+
+/* Makes a directory's name absolute, as text: links in it stay for the readings to see. */
+static bool absolute(struct options *options, const char *cwd, const char *dir, struct slice *ret)
+{
+    struct buf text;
+    buf_init(&text, 2 * PATH_MAX);
+    if (dir[0] != '/') {
+        buf_text(&text, cwd);
+        buf_byte(&text, '/');
+    }
+    buf_text(&text, dir);
+    bool ok = buf_ok(&text);
+    if (ok) {
+        *ret = arena_copy(&options->arena, buf_slice_of(&text));
+        ok = ret->ptr != NULL;
+    }
+    buf_finish(&text);
+    return ok;
+}
+
+static bool find_home(struct options *options, const char *cwd)
+{
+    struct buf home;
+    buf_init(&home, PATH_MAX);
+    bool ok = options->home ? absolute(options, cwd, options->home, &options->base.home) : gate_home_dir(&home);
+    if (ok && !options->home) {
+        options->base.home = arena_copy(&options->arena, buf_slice_of(&home));
+        ok = options->base.home.ptr != NULL;
+    }
+    buf_finish(&home);
+    return ok;
+}
+
+static int find_base(struct options *options, const struct command *command)
+{
+    char cwd[PATH_MAX];
+    if (!getcwd(cwd, sizeof cwd))
+        return usage_error(command, "the working directory cannot be told; name one with --cwd");
+    if (!absolute(options, cwd, options->cwd ? options->cwd : "", &options->base.cwd))
+        return usage_error(command, "--cwd: no usable name");
+    if (!find_home(options, cwd))
+        return usage_error(command, "the home directory cannot be told; name one with --home");
+    struct slice *roots = arena_array(&options->arena, options->roots.count + 1, sizeof *roots);
+    for (size_t i = 0; roots && i < options->roots.count; i++)
+        if (!absolute(options, cwd, options->roots.items[i], &roots[i]))
+            return usage_error(command, "--root: no usable name");
+    options->base.roots = roots;
+    options->base.root_count = roots ? options->roots.count : 0;
+    return roots ? -1 : usage_error(command, "no memory");
+}
+
+static int find_state(struct options *options, const struct command *command)
+{
+    if (options->state) {
+        options->state_dir = options->state;
+        return -1;
+    }
+    struct buf dir;
+    buf_init(&dir, PATH_MAX);
+    struct slice copy = {0};
+    if (gate_default_state_dir(&dir))
+        copy = arena_copy(&options->arena, buf_slice_of(&dir));
+    buf_finish(&dir);
+    options->state_dir = copy.ptr;
+    return copy.ptr ? -1 : usage_error(command, "the home directory cannot be told; name a state directory with --state");
+}
+
+static int settle(struct options *options, const struct command *command, unsigned groups)
+{
+    struct buf error;
+    buf_init(&error, 4096);
+    int code = -1;
+    for (size_t i = 0; i < options->policies.count && code == -1; i++)
+        if (!sources_add(&options->sources, options->policies.items[i], &error))
+            code = usage_error(command, "%.*s", SLICE_FMT(buf_slice_of(&error)));
+    buf_finish(&error);
+    if (code == -1 && options->format) {
+        options->json = strcmp(options->format, "json") == 0;
+        if (!options->json && strcmp(options->format, "text") != 0)
+            code = usage_error(command, "--format is text or json");
+    }
+    if (code == -1 && (groups & (TAKES_PATHS | TAKES_POLICY)))
+        code = find_base(options, command);
+    if (code == -1 && (groups & TAKES_STATE))
+        code = find_state(options, command);
+    return code;
+}
+
+int options_read(struct options *ret_options, const struct command *command, int argc, char **argv, unsigned groups,
+                 const struct option_spec *own, size_t own_count)
+{
+    struct option_spec specs[OWN_OPTIONS_MOST + 7];
+    *ret_options = (struct options){0};
+    arena_init(&ret_options->arena, 1u << 20);
+    if (own_count > OWN_OPTIONS_MOST || !sources_init(&ret_options->sources))
+        return usage_error(command, "no memory");
+    size_t count = common_specs(ret_options, groups, specs);
+    for (size_t i = 0; i < own_count; i++)
+        specs[count++] = own[i];
+    int code = parse(ret_options, command, argc, argv, specs, count);
+    if (code == -1)
+        code = settle(ret_options, command, groups);
+    if (code != -1)
+        options_finish(ret_options);
+    return code;
+}
+
+void options_finish(struct options *options)
+{
+    sources_finish(&options->sources);
+    free(options->roots.items);
+    free(options->policies.items);
+    arena_finish(&options->arena);
+    *options = (struct options){0};
+}
+
+struct policy *options_load_policy(const struct command *command, struct options *options)
+{
+    if (options->sources.count == 0) {
+        usage_error(command, "name a policy with --policy FILE");
+        return NULL;
+    }
+    struct findings errors;
+    struct buf lines;
+    findings_init(&errors);
+    buf_init(&lines, 64u << 20);
+    struct policy *policy = sources_load(&options->sources, &options->base, NULL, &errors);
+    sources_write_errors(&lines, &errors);
+    fwrite(lines.ptr, 1, lines.len, stderr);
+    buf_finish(&lines);
+    findings_finish(&errors);
+    return policy;
+}

@@ -1,0 +1,62 @@
+/* Options, the same way for every command.
+ *
+ * A command lists its own options in a table and says which common ones it takes; options_read fills both. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "cli/command.h"
+#include "gate/gate.h"
+
+enum option_kind {
+    OPTION_FLAG,  /* target: bool * */
+    OPTION_VALUE, /* target: const char **; the last one given counts */
+    OPTION_LIST,  /* target: struct option_list * */
+};
+
+struct option_list {
+    const char **items;
+    size_t count;
+};
+
+struct option_spec {
+    const char *name;
+    enum option_kind kind;
+    void *target;
+};
+
+enum option_groups {
+    TAKES_POLICY = 1, /* --policy [TIER=]FILE */
+    TAKES_PATHS = 2,  /* --cwd DIR, --home DIR, --root DIR */
+    TAKES_STATE = 4,  /* --state DIR */
+    TAKES_FORMAT = 8, /* --format text|json */
+};
+
+struct options {
+    struct sources sources;
+    struct option_list roots;
+    bool json;
+    struct path_base base; /* cwd, home and roots, made absolute */
+    const char *state_dir;
+    int argc; /* what follows the options */
+    char **argv;
+    struct arena arena; /* owns the texts of base and state_dir */
+    struct option_list policies;
+    const char *cwd, *home, *state, *format;
+};
+
+/* Reads a command's arguments. -1: go on, and options_finish at the end. Else the exit code: help was asked for and
+ * printed, or something is wrong and was told. */
+int options_read(struct options *ret_options, const struct command *command, int argc, char **argv, unsigned groups,
+                 const struct option_spec *own, size_t own_count);
+void options_finish(struct options *options);
+
+/* A whole number within a range, or false. */
+bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_number);
+
+/* Loads --policy files; tells every error; NULL when there is no policy. At least one file must be given. */
+struct policy *options_load_policy(const struct command *command, struct options *options);
+
+/* Writes a buffer to standard output; EXIT_YES, or EXIT_UNABLE with a message when that fails. */
+int print(const struct buf *buf);
+
+#endif
