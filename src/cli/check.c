@@ -1,0 +1,142 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/analysis.h"
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+static const char usage[] =
+    "usage: callgate check [--format text|json] [--strict] --policy [TIER=]FILE...\n\n"
+    "Loads policies and reports every error and warning, each at its place.\n\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
+    "  --format json         one JSON object on standard output\n"
+    "  --strict              a warning, too, makes the exit code 1\n"
+    "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
+    "Exit: 0 no error, 1 an error, 2 could not be done.\n";
+
+static void write_error_json(struct buf *buf, const struct finding *f)
+{
+    buf_text(buf, "{\"code\":");
+    json_write_string(buf, slice_of(f->code));
+    buf_text(buf, ",\"file\":");
+    json_write_bytes(buf, f->file_name);
+    buf_printf(buf, ",\"line\":%u,\"column\":%u,\"pointer\":", f->line, f->column);
+    json_write_bytes(buf, f->pointer);
+    buf_text(buf, ",\"rule\":");
+    if (f->rule.len)
+        json_write_bytes(buf, f->rule);
+    else
+        buf_text(buf, "null");
+    buf_text(buf, ",\"message\":");
+    json_write_bytes(buf, f->message);
+    buf_byte(buf, '}');
+}
+
+static void write_member(struct buf *buf, const char *name, struct slice value)
+{
+    if (!value.len)
+        return;
+    buf_printf(buf, ",\"%s\":", name);
+    json_write_bytes(buf, value);
+}
+
+static void write_warning_json(struct buf *buf, const struct finding *f)
+{
+    buf_text(buf, "{\"kind\":");
+    json_write_string(buf, slice_of(f->code));
+    write_member(buf, "file", f->file_name);
+    buf_printf(buf, ",\"line\":%u", f->line);
+    write_member(buf, "later", f->later);
+    write_member(buf, "earlier", f->earlier);
+    if (f->later.len)
+        buf_printf(buf, ",\"crossTier\":%s", f->cross_tier ? "true" : "false");
+    else
+        write_member(buf, "rule", f->rule);
+    if (f->by.len) {
+        buf_text(buf, ",\"by\":");
+        buf_slice(buf, f->by);
+    }
+    write_member(buf, "message", f->message);
+    buf_byte(buf, '}');
+}
+
+static void write_json(struct buf *buf, const struct policy *policy, const struct findings *errors,
+                       const struct findings *warnings)
+{
+    buf_printf(buf, "{\"ok\":%s,\"rules\":%u,\"errors\":[", errors->count == 0 ? "true" : "false",
+               policy ? policy->rule_count : 0);
+    for (size_t i = 0; i < errors->count; i++) {
+        if (i)
+            buf_byte(buf, ',');
+        write_error_json(buf, &errors->list[i]);
+    }
+    buf_text(buf, "],\"warnings\":[");
+    for (size_t i = 0; i < warnings->count; i++) {
+        if (i)
+            buf_byte(buf, ',');
+        write_warning_json(buf, &warnings->list[i]);
+    }
+    buf_text(buf, "]}\n");
+}
+
+static void write_text(struct buf *buf, const struct policy *policy, const struct findings *errors,
+                       const struct findings *warnings)
+{
+    sources_write_errors(buf, errors);
+    for (size_t i = 0; i < warnings->count; i++) {
+        const struct finding *f = &warnings->list[i];
+        utf8_append_printable(buf, f->file_name);
+        buf_printf(buf, ":%u:%u: warning: ", f->line, f->column);
+        utf8_append_printable(buf, f->message);
+        buf_byte(buf, '\n');
+    }
+    if (policy)
+        buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
+}
+
+static int check(struct options *options, bool strict)
+{
+    struct findings errors, warnings;
+    struct buf out;
+    findings_init(&errors);
+    findings_init(&warnings);
+    buf_init(&out, (size_t)1 << 30);
+    struct policy *policy = sources_load(&options->sources, &options->base, NULL, &errors);
+    if (policy)
+        lint(policy, &warnings);
+    if (options->json)
+        write_json(&out, policy, &errors, &warnings);
+    else
+        write_text(&out, policy, &errors, &warnings);
+    int code = EXIT_UNABLE;
+    if (errors.failed || warnings.failed)
+        say("no memory");
+    else if (print(&out) == EXIT_YES)
+        code = !policy || errors.count || (strict && warnings.count) ? EXIT_NO : EXIT_YES;
+    policy_destroy(policy);
+    findings_finish(&errors);
+    findings_finish(&warnings);
+    buf_finish(&out);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options options;
+    bool strict = false;
+    const struct option_spec own[] = {{"strict", OPTION_FLAG, &strict}};
+    int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT, own, 1);
+    if (code != -1)
+        return code;
+    if (options.argc > 0)
+        code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy", options.argv[0]);
+    else if (options.sources.count == 0)
+        code = usage_error(&command_check, "name a policy with --policy FILE");
+    else
+        code = check(&options, strict);
+    options_finish(&options);
+    return code;
+}
+
+const struct command command_check = {"check", "report every error and warning of a policy", usage, run};
