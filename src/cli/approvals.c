@@ -29,7 +29,8 @@ bool file_read(const char *file, size_t ceiling, struct buf *ret_text)
     return false;
 }
 
-static bool read_time(const struct json_doc *doc, const struct json_value *object, const char *key, int64_t *ret)
+static bool read_time(const struct json_doc *doc, const struct json_value *object, const char *key,
+                      int64_t *ret)
 {
     const struct json_value *value = json_get(doc, object, key);
     return json_is(value, JSON_NUMBER) && json_number_int(json_str(value), ret) == JSON_INT_OK;
@@ -52,7 +53,8 @@ static enum one_result read_one(const struct policy *policy, const struct json_d
 {
     struct slice rule, hash;
     if (!read_text(doc, object, "rule", &rule) || !read_text(doc, object, "channel", &ret->channel) ||
-        !read_text(doc, object, "thread", &ret->thread) || !read_time(doc, object, "granted", &ret->granted) ||
+        !read_text(doc, object, "thread", &ret->thread) ||
+        !read_time(doc, object, "granted", &ret->granted) ||
         !read_time(doc, object, "expires", &ret->expires))
         return ONE_BAD;
     if (json_get(doc, object, "callHash")) {
@@ -88,7 +90,8 @@ bool approvals_from_json(struct approvals_list *ret_list, const struct policy *p
         if (result == ONE_BAD) {
             uint32_t line, column;
             json_place(doc->text, v->offset, &line, &column);
-            say("approvals:%u:%u: wanted {\"rule\",\"channel\",\"thread\",\"granted\",\"expires\",\"callHash\"?}",
+            say("approvals:%u:%u: wanted "
+                "{\"rule\",\"channel\",\"thread\",\"granted\",\"expires\",\"callHash\"?}",
                 line, column);
             return false;
         }

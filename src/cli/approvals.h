@@ -13,8 +13,8 @@ struct approvals_list {
     bool open;
 };
 
-/* Reads [{"rule","channel","thread","granted","expires","callHash"?}]; the rule's digest is taken to be that of the
- * loaded rule; one that names no loaded rule is left out. False after saying what is wrong. */
+/* Reads [{"rule","channel","thread","granted","expires","callHash"?}]; the rule's digest is taken to be that
+ * of the loaded rule; one that names no loaded rule is left out. False after saying what is wrong. */
 MUST_USE bool approvals_read(struct approvals_list *ret_list, const struct policy *policy, const char *file);
 
 /* The same from a value of a document that outlives the list. */

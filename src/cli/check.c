@@ -126,11 +126,13 @@ static int run(int argc, char **argv)
     struct options options;
     bool strict = false;
     const struct option_spec own[] = {{"strict", OPTION_FLAG, &strict}};
-    int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT, own, 1);
+    int code =
+        options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT, own, 1);
     if (code != -1)
         return code;
     if (options.argc > 0)
-        code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy", options.argv[0]);
+        code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
+                           options.argv[0]);
     else if (options.sources.count == 0)
         code = usage_error(&command_check, "name a policy with --policy FILE");
     else

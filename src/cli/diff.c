@@ -5,13 +5,13 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 
-static const char usage[] =
-    "usage: callgate diff [--format text|json] [TIER=]OLD [TIER=]NEW\n\n"
-    "Compares two policies as a reload would: lists each new auto_approve rule that weakens a deny of the old one.\n\n"
-    "  --old [TIER=]FILE, --new [TIER=]FILE  more files of either side; repeatable\n"
-    "  --format json         one JSON object on standard output\n"
-    "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
-    "Exit: 0 no violation, 1 a violation, 2 could not be done.\n";
+static const char usage[] = "usage: callgate diff [--format text|json] [TIER=]OLD [TIER=]NEW\n\n"
+                            "Compares two policies as a reload would: lists each new auto_approve rule that "
+                            "weakens a deny of the old one.\n\n"
+                            "  --old [TIER=]FILE, --new [TIER=]FILE  more files of either side; repeatable\n"
+                            "  --format json         one JSON object on standard output\n"
+                            "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
+                            "Exit: 0 no violation, 1 a violation, 2 could not be done.\n";
 
 struct side {
     struct sources sources;

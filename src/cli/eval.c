@@ -12,10 +12,12 @@
 
 static const char usage[] =
     "usage: callgate eval --policy [TIER=]FILE... [OPTION...] - | FILE\n\n"
-    "Reads one call a line, {\"tool\",\"input\"?,\"server\"?,\"sessionKey\"?:{\"channel\",\"thread\"},\"actor\"?}, and\n"
+    "Reads one call a line, "
+    "{\"tool\",\"input\"?,\"server\"?,\"sessionKey\"?:{\"channel\",\"thread\"},\"actor\"?}, and\n"
     "prints one decision a line. Asks nobody and writes nothing anywhere.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
-    "  --approvals FILE      live approvals: [{\"rule\",\"channel\",\"thread\",\"granted\",\"expires\",\"callHash\"?}]\n"
+    "  --approvals FILE      live approvals: "
+    "[{\"rule\",\"channel\",\"thread\",\"granted\",\"expires\",\"callHash\"?}]\n"
     "  --now MS              the time of evaluation, in milliseconds since 1970 (default: now)\n"
     "  --server NAME         the server of calls that name none\n"
     "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
@@ -128,7 +130,8 @@ static int run(int argc, char **argv)
     if (code != -1)
         return code;
     static struct evaluation e;
-    e.defaults = (struct call_defaults){.channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
+    e.defaults =
+        (struct call_defaults){.channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
     if (server)
         e.defaults.server = slice_of(server);
     e.approvals.now = clock_wall_ms();

@@ -40,7 +40,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return help(stdout, EXIT_YES);
-    const struct command *const *command = bsearch(argv[1], commands, command_count, sizeof *commands, compare);
+    const struct command *const *command =
+        bsearch(argv[1], commands, command_count, sizeof *commands, compare);
     if (!command) {
         say("there is no command '%s'; 'callgate --help' lists them", argv[1]);
         return EXIT_UNABLE;

@@ -84,8 +84,9 @@ static int parse(struct options *options, const struct command *command, int arg
 {
     struct option longs[OWN_OPTIONS_MOST + 8] = {{"help", no_argument, NULL, HELP_OPTION}};
     for (size_t i = 0; i < count; i++)
-        longs[i + 1] = (struct option){specs[i].name, specs[i].kind == OPTION_FLAG ? no_argument : required_argument,
-                                       NULL, FIRST_OPTION + (int)i};
+        longs[i + 1] =
+            (struct option){specs[i].name, specs[i].kind == OPTION_FLAG ? no_argument : required_argument,
+                            NULL, FIRST_OPTION + (int)i};
     optind = 1;
     opterr = 0;
     int c;
@@ -134,7 +135,8 @@ static bool find_home(struct options *options, const char *cwd)
 {
     struct buf home;
     buf_init(&home, PATH_MAX);
-    bool ok = options->home ? absolute(options, cwd, options->home, &options->base.home) : gate_home_dir(&home);
+    bool ok =
+        options->home ? absolute(options, cwd, options->home, &options->base.home) : gate_home_dir(&home);
     if (ok && !options->home) {
         options->base.home = arena_copy(&options->arena, buf_slice_of(&home));
         ok = options->base.home.ptr != NULL;
@@ -174,7 +176,9 @@ static int find_state(struct options *options, const struct command *command)
         copy = arena_copy(&options->arena, buf_slice_of(&dir));
     buf_finish(&dir);
     options->state_dir = copy.ptr;
-    return copy.ptr ? -1 : usage_error(command, "the home directory cannot be told; name a state directory with --state");
+    return copy.ptr ? -1
+                    : usage_error(command,
+                                  "the home directory cannot be told; name a state directory with --state");
 }
 
 static int settle(struct options *options, const struct command *command, unsigned groups)
@@ -198,8 +202,8 @@ static int settle(struct options *options, const struct command *command, unsign
     return code;
 }
 
-int options_read(struct options *ret_options, const struct command *command, int argc, char **argv, unsigned groups,
-                 const struct option_spec *own, size_t own_count)
+int options_read(struct options *ret_options, const struct command *command, int argc, char **argv,
+                 unsigned groups, const struct option_spec *own, size_t own_count)
 {
     struct option_spec specs[OWN_OPTIONS_MOST + 7];
     *ret_options = (struct options){0};

@@ -44,10 +44,10 @@ struct options {
     const char *cwd, *home, *state, *format;
 };
 
-/* Reads a command's arguments. -1: go on, and options_finish at the end. Else the exit code: help was asked for and
- * printed, or something is wrong and was told. */
-int options_read(struct options *ret_options, const struct command *command, int argc, char **argv, unsigned groups,
-                 const struct option_spec *own, size_t own_count);
+/* Reads a command's arguments. -1: go on, and options_finish at the end. Else the exit code: help was asked
+ * for and printed, or something is wrong and was told. */
+int options_read(struct options *ret_options, const struct command *command, int argc, char **argv,
+                 unsigned groups, const struct option_spec *own, size_t own_count);
 void options_finish(struct options *options);
 
 /* A whole number within a range, or false. */

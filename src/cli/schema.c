@@ -1,9 +1,10 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 
-static const char usage[] = "usage: callgate schema\n\n"
-                            "Prints a JSON Schema of policy documents, for editors. It is made from the table that\n"
-                            "drives validation.\n";
+static const char usage[] =
+    "usage: callgate schema\n\n"
+    "Prints a JSON Schema of policy documents, for editors. It is made from the table that\n"
+    "drives validation.\n";
 
 static int run(int argc, char **argv)
 {

@@ -1,0 +1,119 @@
+/* `approve` and `refuse`: a person's answer to a request. */
+#include <pwd.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+static const char approve_usage[] =
+    "usage: callgate approve CODE [--as NAME] [--state DIR]\n\n"
+    "Approves the request with this code. With a quorum, each person counts once.\n\n"
+    "  --as NAME   who answers (default: your name in the user database)\n\n"
+    "Exit: 0 the answer counts, 1 no such request waits or you have answered already, 2 could not be done.\n";
+
+static const char refuse_usage[] =
+    "usage: callgate refuse CODE [--as NAME] [--state DIR]\n\n"
+    "Refuses the request with this code: one refusal ends it, and the same call stays refused for its "
+    "session until\n"
+    "the rule's ttlMs has passed.\n\n"
+    "  --as NAME   who answers (default: your name in the user database)\n\n"
+    "Exit: 0 refused, 1 no such request waits or you have answered already, 2 could not be done.\n";
+
+static bool own_name(struct buf *ret_name)
+{
+    struct passwd entry, *found = NULL;
+    char strings[16 << 10];
+    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) == 0 && found)
+        buf_text(ret_name, found->pw_name);
+    else
+        buf_printf(ret_name, "uid:%u", (unsigned)getuid());
+    return buf_ok(ret_name);
+}
+
+static void write_what(struct buf *out, const struct request *r)
+{
+    if (r->state == REQUEST_APPROVED)
+        buf_text(out, "approved: ");
+    else if (r->state == REQUEST_REFUSED)
+        buf_text(out, "refused: ");
+    else
+        buf_printf(out, "counted, %u of %u approvers: ", r->given, r->needed);
+    if (r->server.ptr) {
+        utf8_append_printable(out, r->server);
+        buf_byte(out, '/');
+    }
+    utf8_append_printable(out, r->tool);
+    buf_text(out, " (rule '");
+    utf8_append_printable(out, r->rule);
+    buf_text(out, "')\n");
+}
+
+static int answer(struct people *people, struct slice code, struct slice identity, bool yes,
+                  struct buf *error)
+{
+    struct request request = {0};
+    struct buf out;
+    int result = EXIT_UNABLE;
+    switch (people_vote(people, code, identity, yes, &request, error)) {
+    case STORE_DONE:
+        buf_init(&out, 64u << 10);
+        write_what(&out, &request);
+        result = print(&out);
+        buf_finish(&out);
+        return result;
+    case STORE_NONE:
+        say("no request with the code %.*s waits; 'callgate pending' lists those that do", SLICE_FMT(code));
+        return EXIT_NO;
+    case STORE_TWICE:
+        say("you have answered this request already");
+        return EXIT_NO;
+    default:
+        say("the answer does not count: %.*s", SLICE_FMT(buf_slice_of(error)));
+        return EXIT_UNABLE;
+    }
+}
+
+static int run_answer(const struct command *command, int argc, char **argv, bool yes)
+{
+    struct options options;
+    const char *as = NULL;
+    const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
+    int code = options_read(&options, command, argc, argv, TAKES_STATE, own, 1);
+    if (code != -1)
+        return code;
+    struct buf error, name;
+    buf_init(&error, 4096);
+    buf_init(&name, 4096);
+    struct people *people = NULL;
+    struct slice request = options.argc == 1 ? slice_of(options.argv[0]) : SLICE("");
+    if (options.argc != 1 || !code_valid(request))
+        code = usage_error(command, "name one code of five letters, as 'callgate pending' shows it");
+    else if (as && (!*as || utf8_valid_upto(slice_of(as)) != strlen(as)))
+        code = usage_error(command, "--as: no usable name");
+    else if (!(as ? (buf_text(&name, as), buf_ok(&name)) : own_name(&name)))
+        code = usage_error(command, "your name cannot be told; give it with --as");
+    else if ((people = people_open(options.state_dir, &error)) != NULL)
+        code = answer(people, request, buf_slice_of(&name), yes, &error);
+    else
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    people_close(people);
+    buf_finish(&error);
+    buf_finish(&name);
+    options_finish(&options);
+    return code == -1 ? EXIT_UNABLE : code;
+}
+
+static int run_approve(int argc, char **argv)
+{
+    return run_answer(&command_approve, argc, argv, true);
+}
+
+static int run_refuse(int argc, char **argv)
+{
+    return run_answer(&command_refuse, argc, argv, false);
+}
+
+const struct command command_approve = {"approve", "approve a waiting request", approve_usage, run_approve};
+const struct command command_refuse = {"refuse", "refuse a waiting request", refuse_usage, run_refuse};
