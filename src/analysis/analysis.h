@@ -10,18 +10,19 @@
  * missing-prefix, flattened-name; in order of file and place. Not quadratic in the number of rules. */
 void lint(const struct policy *policy, struct findings *ret_warnings);
 
-/* "policy-load: warning: rule 'LATER' (line N) is shadowed by earlier rule 'EARLIER' (line M) — reorder or narrow
- * the earlier rule." and its kin, for standard error. */
+/* "policy-load: warning: rule 'LATER' (line N) is shadowed by earlier rule 'EARLIER' (line M) — reorder or
+ * narrow the earlier rule." and its kin, for standard error. */
 void lint_write_text(struct buf *buf, const struct finding *warning);
 
 /* ---- Matches as sets of calls ---- */
 
-/* Whether every call that `inner` matches is matched by `outer`, field by field as SPEC.md section 7 says. The two
- * may belong to different policies. */
-bool match_subset(const struct policy *inner_policy, const struct match *inner, const struct policy *outer_policy,
-                  const struct match *outer);
+/* Whether every call that `inner` matches is matched by `outer`, field by field as SPEC.md section 7 says.
+ * The two may belong to different policies. */
+bool match_subset(const struct policy *inner_policy, const struct match *inner,
+                  const struct policy *outer_policy, const struct match *outer);
 
-/* Whether the fields of two matches let some call match both, as SPEC.md section 7 says for cross-tier shadows. */
+/* Whether the fields of two matches let some call match both, as SPEC.md section 7 says for cross-tier
+ * shadows. */
 bool match_intersects(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
                       const struct match *b);
 
@@ -36,13 +37,18 @@ struct violations {
     struct arena arena;
     struct violation *list;
     size_t count, cap;
-    bool failed; /* memory ran out: refuse the reload */
+    bool failed; /* the list is not whole (no memory, or more than VIOLATIONS_MAX): refuse the reload */
 };
+
+/* Far more than anyone reads: a list can be as long as the product of the two rule sets. */
+#define VIOLATIONS_MAX ((size_t)1 << 20)
 
 void violations_init(struct violations *violations);
 void violations_finish(struct violations *violations);
 
-/* Every new auto_approve rule of `next` whose match is a subset of the match of any deny in `running`. Not quadratic. */
-void violations_find(const struct policy *running, const struct policy *next, struct violations *ret_violations);
+/* Every new auto_approve rule of `next` whose match is a subset of the match of any deny in `running`. Not
+ * quadratic. */
+void violations_find(const struct policy *running, const struct policy *next,
+                     struct violations *ret_violations);
 
 #endif

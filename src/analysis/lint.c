@@ -1,0 +1,316 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/analysis.h"
+#include "analysis/overlap.h"
+#include "analysis/superset.h"
+#include "base/utf8.h"
+
+/* What is found before anything is written: all by rule, in load order. */
+struct lint {
+    const struct policy *policy;
+    uint32_t *earlier;      /* the rule that shadows it within its tier; NOWHERE: none */
+    struct overlap *denies; /* the admin denies that meet it; first NOWHERE: none */
+    bool shadows_whole, denies_whole;
+    struct findings *out;
+    struct buf later_text, earlier_text; /* printable ids */
+};
+
+/* ---- Shadows within a tier ---- */
+
+static bool any_rule(const struct rule *rule)
+{
+    (void)rule;
+    return true;
+}
+
+/* Marks the rules that speak for at least one other: they are not reported. */
+static void mark_speakers(const struct policy *policy, bool *speaks)
+{
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        uint32_t speaker = policy->rules[i].speaker;
+        if (speaker != i) {
+            speaks[speaker] = true;
+        }
+    }
+}
+
+/* Fills lint->earlier. A rule that is shadowed need not be put in: whatever it contains, the rule that
+ * shadows it contains too, and stands earlier. */
+static bool find_shadows(struct lint *lint)
+{
+    const struct policy *policy = lint->policy;
+    struct superset *set = superset_create(policy, any_rule, SUPERSET_FIRST);
+    bool *speaks = calloc((size_t)policy->rule_count + 1, sizeof(*speaks));
+    if (set == NULL || speaks == NULL) {
+        superset_destroy(set);
+        free(speaks);
+        return false;
+    }
+    mark_speakers(policy, speaks);
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        uint32_t first = superset_first(set, i);
+        if (first == NOWHERE) {
+            superset_add(set, i);
+        }
+        if (policy->rules[i].speaker != i) {
+            first = policy->rules[i].speaker;
+        } else if (speaks[i]) {
+            first = NOWHERE;
+        }
+        lint->earlier[i] = first;
+    }
+    lint->shadows_whole = superset_state(set) == SUPERSET_WHOLE;
+    bool ok = superset_state(set) != SUPERSET_NO_MEMORY;
+    superset_destroy(set);
+    free(speaks);
+    return ok;
+}
+
+/* ---- Shadows across tiers ---- */
+
+/* Fills lint->denies. */
+static bool find_denies(struct lint *lint)
+{
+    const struct policy *policy = lint->policy;
+    size_t count = policy->rule_count;
+    uint32_t *denies = calloc(count + 1, sizeof(*denies)), *allows = calloc(count + 1, sizeof(*allows));
+    struct overlap *overlaps = calloc(count + 1, sizeof(*overlaps));
+    bool ok = denies != NULL && allows != NULL && overlaps != NULL;
+    size_t deny_count = 0, allow_count = 0;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        const struct rule *rule = &policy->rules[i];
+        lint->denies[i].first = NOWHERE;
+        if (rule->tier == TIER_ADMIN && rule->effect == EFFECT_DENY) {
+            denies[deny_count++] = i;
+        } else if (rule->tier != TIER_ADMIN && rule->effect == EFFECT_AUTO_APPROVE) {
+            allows[allow_count++] = i;
+        }
+    }
+    if (ok) {
+        enum overlap_result result = overlap_count(policy, denies, deny_count, allows, allow_count, overlaps);
+        ok = result != OVERLAP_NO_MEMORY;
+        lint->denies_whole = result == OVERLAP_WHOLE;
+        for (size_t i = 0; i < allow_count; i++) {
+            lint->denies[allows[i]] = overlaps[i];
+        }
+    }
+    free(denies);
+    free(allows);
+    free(overlaps);
+    return ok;
+}
+
+/* ---- Writing ---- */
+
+static struct slice printable(struct buf *buf, struct slice text)
+{
+    buf_reset(buf);
+    utf8_append_printable(buf, text);
+    return buf_ok(buf) ? buf_slice_of(buf) : SLICE("?");
+}
+
+static struct slice id_of(const struct policy *policy, uint32_t rule)
+{
+    return policy_text(policy, policy->rules[rule].id);
+}
+
+/* Gives a finding its place; NULL (no memory) passes. */
+static struct finding *place(const struct lint *lint, struct finding *finding, uint32_t rule)
+{
+    if (finding == NULL) {
+        return NULL;
+    }
+    const struct rule *at = &lint->policy->rules[rule];
+    finding->file = at->file;
+    finding->line = at->line;
+    finding->column = at->column;
+    finding->file_name = arena_copy(&lint->out->arena, lint->policy->files[at->file].name);
+    lint->out->failed = lint->out->failed || finding->file_name.ptr == NULL;
+    return finding;
+}
+
+static void name_rule(const struct lint *lint, struct slice *ret_name, uint32_t rule)
+{
+    *ret_name = arena_copy(&lint->out->arena, id_of(lint->policy, rule));
+    lint->out->failed = lint->out->failed || ret_name->ptr == NULL;
+}
+
+/* "line M", or "line M of FILE" when that is another file than the later rule's. */
+static struct slice line_of(struct lint *lint, uint32_t rule, uint32_t beside, struct buf *buf)
+{
+    const struct rule *at = &lint->policy->rules[rule];
+    buf_reset(buf);
+    buf_text(buf, "line ");
+    buf_u64(buf, at->line);
+    if (at->file != lint->policy->rules[beside].file) {
+        buf_text(buf, " of ");
+        utf8_append_printable(buf, lint->policy->files[at->file].name);
+    }
+    return buf_ok(buf) ? buf_slice_of(buf) : SLICE("?");
+}
+
+static void write_shadow(struct lint *lint, uint32_t later, uint32_t earlier, struct buf *line)
+{
+    struct slice a = printable(&lint->later_text, id_of(lint->policy, later));
+    struct slice b = printable(&lint->earlier_text, id_of(lint->policy, earlier));
+    struct slice at = line_of(lint, earlier, later, line);
+    struct finding *finding =
+        findings_add(lint->out, "shadow",
+                     "rule '%.*s' (line %u) is shadowed by earlier rule '%.*s' (%.*s) \xe2\x80\x94 "
+                     "reorder or narrow the earlier rule.",
+                     SLICE_FMT(a), lint->policy->rules[later].line, SLICE_FMT(b), SLICE_FMT(at));
+    if (place(lint, finding, later) != NULL) {
+        name_rule(lint, &finding->later, later);
+        name_rule(lint, &finding->earlier, earlier);
+    }
+}
+
+static void write_cross_tier(struct lint *lint, uint32_t later, struct buf *line)
+{
+    const struct overlap *denies = &lint->denies[later];
+    struct slice a = printable(&lint->later_text, id_of(lint->policy, later));
+    struct slice b = printable(&lint->earlier_text, id_of(lint->policy, denies->first));
+    struct slice at = line_of(lint, denies->first, later, line);
+    char more[64] = "";
+    if (denies->count > 1) {
+        (void)snprintf(more, sizeof(more), " and %s%u more", lint->denies_whole ? "" : "at least ",
+                       denies->count - 1);
+    }
+    struct finding *finding = findings_add(
+        lint->out, "shadow",
+        "auto_approve rule '%.*s' (line %u, tier %s) is overridden by admin deny '%.*s' (%.*s)%s wherever "
+        "they meet \xe2\x80\x94 narrow it, or settle it with whoever owns the admin tier.",
+        SLICE_FMT(a), lint->policy->rules[later].line, tier_name((enum tier)lint->policy->rules[later].tier),
+        SLICE_FMT(b), SLICE_FMT(at), more);
+    if (place(lint, finding, later) != NULL) {
+        name_rule(lint, &finding->later, later);
+        name_rule(lint, &finding->earlier, denies->first);
+        finding->cross_tier = true;
+    }
+}
+
+static void write_broad(struct lint *lint, uint32_t rule)
+{
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct finding *finding = findings_add(
+        lint->out, "broad",
+        "rule '%.*s' (line %u) allows every tool on every path \xe2\x80\x94 add tool, toolPrefix, "
+        "pathPrefix or pathComponent.",
+        SLICE_FMT(id), lint->policy->rules[rule].line);
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
+static void write_missing_prefix(struct lint *lint, uint32_t rule)
+{
+    const struct match *match = &lint->policy->rules[rule].match;
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct slice path =
+        printable(&lint->earlier_text, lint->policy->prefixes->list[match->path_prefix - 1].path);
+    struct finding *finding = findings_add(
+        lint->out, "missing-prefix",
+        "rule '%.*s' (line %u): pathPrefix '%.*s' does not exist \xe2\x80\x94 check the spelling; a link "
+        "made there later is not followed until a reload.",
+        SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(path));
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
+/* Splits mcp__SERVER__TOOL at the first `__` behind the server, for the message. */
+static void write_flattened(struct lint *lint, uint32_t rule)
+{
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct slice tool =
+        printable(&lint->earlier_text, policy_text(lint->policy, lint->policy->rules[rule].match.tool));
+    struct slice flat = SLICE("mcp__");
+    struct slice rest = slice_from(tool, tool.len < flat.len ? tool.len : flat.len);
+    const char *split = rest.len == 0 ? NULL : memmem(rest.ptr, rest.len, "__", 2);
+    struct finding *finding;
+    if (split != NULL && split != rest.ptr && split + 2 != rest.ptr + rest.len) {
+        struct slice server = {rest.ptr, (size_t)(split - rest.ptr)};
+        struct slice name = slice_from(rest, server.len + 2);
+        finding = findings_add(
+            lint->out, "flattened-name",
+            "rule '%.*s' (line %u): '%.*s' is a flattened name, and calls carry the server apart "
+            "\xe2\x80\x94 write \"server\": \"%.*s\", \"tool\": \"%.*s\".",
+            SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(tool), SLICE_FMT(server),
+            SLICE_FMT(name));
+    } else {
+        finding = findings_add(
+            lint->out, "flattened-name",
+            "rule '%.*s' (line %u): '%.*s' looks like a flattened name, and calls carry the server "
+            "apart \xe2\x80\x94 write server and tool.",
+            SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(tool));
+    }
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
+static void write_rule(struct lint *lint, uint32_t rule, struct buf *line)
+{
+    const struct rule *at = &lint->policy->rules[rule];
+    const struct match *match = &at->match;
+    if (lint->earlier[rule] != NOWHERE) {
+        write_shadow(lint, rule, lint->earlier[rule], line);
+    }
+    if (lint->denies[rule].first != NOWHERE) {
+        write_cross_tier(lint, rule, line);
+    }
+    if (at->effect == EFFECT_AUTO_APPROVE && match->tool == 0 && match->tool_prefix == 0 &&
+        match->path_prefix == 0 && match->path_component == 0) {
+        write_broad(lint, rule);
+    }
+    if (match->path_prefix != 0 && !lint->policy->prefixes->list[match->path_prefix - 1].exists) {
+        write_missing_prefix(lint, rule);
+    }
+    if (slice_starts_with(policy_text(lint->policy, match->tool), SLICE("mcp__"))) {
+        write_flattened(lint, rule);
+    }
+}
+
+static void write_all(struct lint *lint)
+{
+    struct buf line;
+    buf_init(&line, LIMIT_MESSAGE_BYTES);
+    buf_init(&lint->later_text, LIMIT_MESSAGE_BYTES);
+    buf_init(&lint->earlier_text, LIMIT_MESSAGE_BYTES);
+    for (uint32_t i = 0; i < lint->policy->rule_count && !lint->out->failed; i++) {
+        write_rule(lint, i, &line);
+    }
+    if (!lint->shadows_whole || !lint->denies_whole) {
+        struct finding *finding = findings_add(
+            lint->out, "lint-limit",
+            "comparing the rules was given up after very many steps: warnings of kind shadow may be "
+            "missing \xe2\x80\x94 use fewer different sets of argEquals.");
+        if (lint->policy->rule_count != 0) {
+            (void)place(lint, finding, 0);
+        }
+    }
+    buf_finish(&line);
+    buf_finish(&lint->later_text);
+    buf_finish(&lint->earlier_text);
+}
+
+void lint(const struct policy *policy, struct findings *ret_warnings)
+{
+    struct lint lint = {.policy = policy, .out = ret_warnings};
+    lint.earlier = calloc((size_t)policy->rule_count + 1, sizeof(*lint.earlier));
+    lint.denies = calloc((size_t)policy->rule_count + 1, sizeof(*lint.denies));
+    if (lint.earlier != NULL && lint.denies != NULL && find_shadows(&lint) && find_denies(&lint)) {
+        write_all(&lint);
+    } else {
+        ret_warnings->failed = true;
+    }
+    free(lint.earlier);
+    free(lint.denies);
+}
+
+void lint_write_text(struct buf *buf, const struct finding *warning)
+{
+    buf_text(buf, "policy-load: warning: ");
+    buf_slice(buf, warning->message);
+}
