@@ -1,0 +1,78 @@
+"""A line of bytes to a call, or to the reason why it is refused before evaluation (section 12)."""
+from . import jsonread
+
+MOST_BYTES = 16 * 1024 * 1024
+MALFORMED = "malformed call: "
+OVER_LIMIT = "call is over a limit"
+FIELDS = ("tool", "input", "server", "sessionKey", "actor")
+
+
+class Call:
+    def __init__(self):
+        self.tool = self.server = self.input = None  # input: an object node, or None for {}
+        self.channel, self.thread, self.actor = "C1", "1.1", "claude_process"
+
+
+class Refused(Exception):
+    """str() is the decision's reason; for a malformed call it is only its beginning."""
+
+
+def _malformed():
+    return Refused(MALFORMED)
+
+
+def _string(node):
+    if node.kind != "string":
+        raise _malformed()
+    return node.value
+
+
+def parse(line, server=None):
+    """`server` is what a call that names none comes from."""
+    if len(line) > MOST_BYTES:
+        raise Refused(OVER_LIMIT)
+    try:
+        root, duplicates = jsonread.read(line, 65)  # 64 counted from `input`, which stands one level down
+    except jsonread.JsonError as error:
+        raise Refused(OVER_LIMIT) if error.code == "limit" else _malformed()
+    if duplicates or root.kind != "object":
+        raise _malformed()
+    call = Call()
+    call.server = server
+    for member in root.value:
+        if member.key == "tool":
+            call.tool = _string(member.value)
+        elif member.key == "server":
+            call.server = _string(member.value)
+        elif member.key == "actor":
+            call.actor = _string(member.value)
+            if call.actor not in ("session_owner", "claude_process"):
+                raise _malformed()
+        elif member.key == "sessionKey":
+            _session(call, member.value)
+        elif member.key == "input":
+            _input(call, member.value)
+        else:
+            raise _malformed()
+    if not call.tool:
+        raise _malformed()
+    return call
+
+
+def _session(call, node):
+    if node.kind != "object" or sorted(member.key for member in node.value) != ["channel", "thread"]:
+        raise _malformed()
+    call.channel, call.thread = _string(node.get("channel")), _string(node.get("thread"))
+
+
+def ascii_lower(text):
+    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in text)
+
+
+def _input(call, node):
+    if node.kind != "object":
+        raise _malformed()
+    names = [ascii_lower(member.key) for member in node.value]
+    if len(set(names)) != len(names):
+        raise _malformed()
+    call.input = node

@@ -1,0 +1,136 @@
+"""From an absolute text to one canonical path (section 4). Everything is bytes: nothing is folded or normalised."""
+import os
+import stat
+
+LONGEST = 4095  # bytes of a string, and of a canonical path
+MOST_LINKS = 40
+
+
+class Unreadable(Exception):
+    """The text has no canonical path; the message says why, for the person who debugs a difference."""
+
+
+def textual(path):
+    """`..` removed from the text, before any link is looked at."""
+    kept = []
+    for part in path.split(b"/"):
+        if part == b"..":
+            if kept:
+                kept.pop()
+        elif part not in (b"", b"."):
+            kept.append(part)
+    return b"/" + b"/".join(kept)
+
+
+def kernel(path):
+    """Links followed one component at a time, `..` taken from where they lead. What does not exist, or lies below
+    a file, is kept, and resolving goes on after it."""
+    todo, done, links = path.split(b"/")[::-1], [], 0
+    while todo:
+        part = todo.pop()
+        if part in (b"", b"."):
+            continue
+        if part == b"..":
+            if done:
+                done.pop()
+            continue
+        here = b"/" + b"/".join(done + [part])
+        try:
+            is_link = stat.S_ISLNK(os.lstat(here).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_link = False
+        except (OSError, ValueError) as error:
+            raise Unreadable(str(error))
+        if not is_link:
+            done.append(part)
+            continue
+        links += 1
+        if here.startswith(b"/proc/"):
+            raise Unreadable("a symbolic link under /proc")
+        if links > MOST_LINKS:
+            raise Unreadable("more than 40 links")
+        try:
+            target = os.readlink(here)
+        except OSError as error:
+            raise Unreadable(str(error))
+        if target.startswith(b"/"):
+            done = []
+        todo += target.split(b"/")[::-1]
+    result = b"/" + b"/".join(done)
+    if len(result) > LONGEST:
+        raise Unreadable("a canonical path of more than 4095 bytes")
+    return result
+
+
+def both(path):
+    """The two readings of an absolute text, textual first; None stands for an unreadable one."""
+    out = []
+    for text in (textual(path), path):
+        try:
+            out.append(kernel(text))
+        except Unreadable:
+            out.append(None)
+    return out
+
+
+def identity(path):
+    """(device, inode) of what exists there, else None."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def is_under(path, prefix):
+    return prefix == b"/" or path == prefix or path.startswith(prefix + b"/")
+
+
+def ancestors(path):
+    """The path itself, then each directory above it up to the root."""
+    while True:
+        yield path
+        if path == b"/":
+            return
+        path = path[:path.rindex(b"/")] or b"/"
+
+
+def below(path, ancestor):
+    """What of `path` lies below `ancestor`, with its leading slash; nothing if they are equal."""
+    if ancestor == b"/":
+        return b"" if path == b"/" else path
+    return path[len(ancestor):]
+
+
+def joined(prefix, rest):
+    return (prefix if prefix != b"/" else b"") + rest or b"/"
+
+
+def from_uri(text):
+    """A `file:` URI (leading white space already taken off) to the path that it names."""
+    rest = text[len(b"file:"):]
+    for char in b"?#\\\0":
+        if char in rest:
+            raise Unreadable("a byte that a file URI may not hold")
+    if rest.startswith(b"//localhost/"):
+        rest = rest[len(b"//localhost"):]
+    elif rest.startswith(b"///"):
+        rest = rest[2:]
+    elif not rest.startswith(b"/") or rest.startswith(b"//"):
+        raise Unreadable("a file URI with a host, or without a path")
+    out, at = bytearray(), 0
+    while at < len(rest):
+        if rest[at:at + 1] != b"%":
+            out.append(rest[at])
+            at += 1
+            continue
+        digits = rest[at + 1:at + 3]
+        if len(digits) != 2 or not all(digit in b"0123456789abcdefABCDEF" for digit in digits):
+            raise Unreadable("an invalid percent escape")
+        out.append(int(digits, 16))
+        at += 3
+    if 0 in out:
+        raise Unreadable("a NUL in a file URI")
+    if len(out) > LONGEST:
+        raise Unreadable("a file URI of more than 4095 bytes")
+    return bytes(out)

@@ -1,0 +1,297 @@
+"""One policy document: its rules and lists, or every error in it with its place (section 2)."""
+from . import canonical, jsonread, values
+
+TIERS = ("admin", "user", "workspace", "default")
+EFFECTS = ("auto_approve", "deny", "require_approval")
+MOST_RULES = 1_000_000
+DEPTH = 64
+
+EVERY_RULE = ("id", "effect", "match", "priority", "comment")
+OF_EFFECT = {"auto_approve": (), "deny": ("reason",), "require_approval": ("ttlMs", "approvers", "scope")}
+ALL_EFFECTS = ("reason", "ttlMs", "approvers", "scope")
+MATCH_STRINGS = ("tool", "server", "toolPrefix", "channel", "thread_ts", "pathPrefix")
+NO_STARS = ("tool", "server", "toolPrefix")
+MATCH_KEYS = MATCH_STRINGS + ("actor", "pathComponent", "argEquals", "tier")
+SECOND_FORM = ("rules", "$schema", "version", "requireAuthoredPolicy", "pathArguments", "treeArguments", "assertions")
+
+
+class Error:
+    """`others` are byte offsets that the specification's words allow as well."""
+
+    def __init__(self, code, offset, pointer, rule=None, others=()):
+        self.code, self.offset, self.pointer, self.rule, self.others = code, offset, pointer, rule, tuple(others)
+
+
+class Match:
+    """What a rule constrains. None means any; prefix is the canonical pathPrefix; args is frozen, by key."""
+    __slots__ = ("tool", "server", "toolPrefix", "channel", "thread_ts", "actor", "component", "prefix", "args")
+
+    def __init__(self):
+        for name in self.__slots__:
+            setattr(self, name, None)
+        self.args = {}
+
+    def key(self):
+        fields = [getattr(self, name) for name in self.__slots__[:-1]]
+        return tuple(fields) + (frozenset(self.args.items()),)
+
+
+class Rule:
+    def __init__(self):
+        self.id = self.effect = self.reason = self.tier = None
+        self.match = Match()
+        self.priority, self.ttl_ms, self.approvers, self.scope = 100, 300_000, 1, "session"
+        self.identity = None  # (device, inode) of the prefix as it was at load
+        self.prefix_exists = True
+        self.file = self.line = None
+
+
+class Place:
+    """Where prefixes are canonicalised from."""
+
+    def __init__(self, cwd, home):
+        self.cwd, self.home = cwd, home
+
+
+class Document:
+    """Reads `text`, loaded at `tier` (None: the operator's own file). `ids` holds the ids of the files before and
+    takes this one's. Either `errors` is empty or nothing else counts."""
+
+    def __init__(self, text, tier, place, ids, name=""):
+        self.text, self.tier, self.place, self.ids, self.name = text, tier, place, ids, name
+        self.errors, self.rules = [], []
+        self.authored, self.path_arguments, self.tree_arguments = [], {}, {}
+        self._load()
+        self.errors.sort(key=lambda error: error.offset)  # stable: missing keys keep their order
+
+    def _error(self, code, offset, pointer, rule=None, others=()):
+        self.errors.append(Error(code, offset, pointer, rule, others))
+
+    def _load(self):
+        try:
+            root, duplicates = jsonread.read(self.text, DEPTH)
+        except jsonread.JsonError as error:
+            self._error(error.code, error.offset, "", None, error.others)
+            return
+        rules, pointer = self._rules_of(root)
+        if rules is not None and rules.kind == "array" and len(rules.value) > MOST_RULES:
+            self._error("limit", rules.value[MOST_RULES].start, "")
+            return
+        if duplicates:
+            for offset, where in duplicates:
+                self._error("duplicate-key", offset, where)
+            return
+        if root.kind == "object":
+            self._object(root)
+        elif root.kind != "array":
+            self._error("wrong-type", root.start, "")
+        if rules is None:
+            return
+        if rules.kind != "array":
+            self._error("wrong-type", rules.start, pointer)
+            return
+        for index, node in enumerate(rules.value):
+            self._rule(node, jsonread.pointer_join(pointer, index))
+
+    @staticmethod
+    def _rules_of(root):
+        if root.kind == "array":
+            return root, ""
+        if root.kind != "object":
+            return None, ""
+        if root.get("rules") is not None:
+            return root.get("rules"), "/rules"
+        return root.get("policy"), "/policy"
+
+    def _object(self, root):
+        has_rules, has_policy = root.get("rules") is not None, root.get("policy") is not None
+        slack = has_policy and not has_rules
+        for member in root.value:
+            key, node, pointer = member.key, member.value, jsonread.pointer_join("", member.key)
+            if key == "requireAuthoredPolicy":
+                self._strings(node, pointer, self.authored, False)
+            elif key in ("pathArguments", "treeArguments"):
+                self._argument_lists(node, pointer,
+                                     self.path_arguments if key == "pathArguments" else self.tree_arguments)
+            elif slack or key == "rules":
+                continue
+            elif key not in SECOND_FORM:
+                self._error("unknown-key", member.start, pointer)
+            elif key == "$schema" and node.kind != "string":
+                self._error("wrong-type", node.start, pointer)
+            elif key == "assertions" and node.kind != "array":
+                self._error("wrong-type", node.start, pointer)
+            elif key == "version":
+                self._integer(node, pointer, 1, 1, None)
+
+    def _strings(self, node, pointer, out, minus):
+        """A list of non-empty strings; `minus`: entries may begin with `-`, but not in a workspace file."""
+        if node.kind != "array":
+            self._error("wrong-type", node.start, pointer)
+            return
+        for index, item in enumerate(node.value):
+            where = jsonread.pointer_join(pointer, index)
+            if item.kind != "string":
+                self._error("wrong-type", item.start, where)
+            elif item.value == "":
+                self._error("bad-value", item.start, where)
+            elif minus and (item.value == "-" or item.value.startswith("-") and self.tier == "workspace"):
+                self._error("bad-value", item.start, where)
+            else:
+                out.append(item.value)
+
+    def _argument_lists(self, node, pointer, out):
+        if node.kind != "object":
+            self._error("wrong-type", node.start, pointer)
+            return
+        for member in node.value:
+            self._strings(member.value, jsonread.pointer_join(pointer, member.key),
+                          out.setdefault(member.key, []), True)
+
+    def _integer(self, node, pointer, low, high, rule):
+        if node.kind != "number":
+            self._error("wrong-type", node.start, pointer, rule)
+            return None
+        number = values.integer(node.value, low, high)
+        if number is None:
+            self._error("bad-value", node.start, pointer, rule)
+        return number
+
+    def _string(self, node, pointer, rule, ok):
+        """The string if it is one and `ok` holds of it; else None, and the error is noted."""
+        if node.kind != "string":
+            self._error("wrong-type", node.start, pointer, rule)
+        elif not ok(node.value):
+            self._error("bad-value", node.start, pointer, rule)
+        else:
+            return node.value
+        return None
+
+    def _rule(self, node, pointer):
+        if node.kind != "object":
+            self._error("wrong-type", node.start, pointer)
+            return
+        rule = Rule()
+        rule.file, rule.line = self.name, jsonread.line_and_column(self.text, node.start)[0]
+        named = node.get("id")
+        known = named.value if named is not None and named.kind == "string" else None
+        stated = node.get("effect")
+        effect = stated.value if stated is not None and stated.kind == "string" else None
+        own = OF_EFFECT.get(effect)
+        missing = [key for key in ("id", "effect", "match") if node.get(key) is None]
+        if effect == "deny" and node.get("reason") is None:
+            missing.append("reason")
+        for key in missing:
+            self._error("missing-key", node.start, jsonread.pointer_join(pointer, key), known)
+        for member in node.value:
+            where = jsonread.pointer_join(pointer, member.key)
+            if member.key in EVERY_RULE:
+                self._common(rule, member.key, member.value, where, known)
+            elif member.key not in ALL_EFFECTS or own is not None and member.key not in own:
+                self._error("unknown-key", member.start, where, known)
+            elif own is not None:
+                self._of_effect(rule, member.key, member.value, where, known)
+        self.rules.append(rule)
+
+    def _common(self, rule, key, node, where, known):
+        if key == "id":
+            rule.id = self._string(node, where, known, lambda text: 1 <= len(text) <= 120)
+            if rule.id == "default":
+                self._error("reserved-id", node.start, where, known)
+            elif rule.id is not None and rule.id in self.ids:
+                self._error("duplicate-id", node.start, where, known)
+            elif rule.id is not None:
+                self.ids.add(rule.id)
+        elif key == "effect":
+            rule.effect = self._string(node, where, known, lambda text: text in EFFECTS)
+            if self.tier == "workspace" and rule.effect in ("auto_approve", "require_approval"):
+                self._error("loosening-rule", node.start, where, known)
+        elif key == "match":
+            self._match(rule, node, where, known)
+        elif key == "priority":
+            number = self._integer(node, where, -2 ** 31, 2 ** 31 - 1, known)
+            rule.priority = 100 if number is None else number
+        elif node.kind != "string":  # comment
+            self._error("wrong-type", node.start, where, known)
+
+    def _of_effect(self, rule, key, node, where, known):
+        if key == "reason":
+            rule.reason = self._string(node, where, known, lambda text: 1 <= len(text) <= 200)
+        elif key == "ttlMs":
+            rule.ttl_ms = self._integer(node, where, 1, 86_400_000, known)
+        elif key == "approvers":
+            rule.approvers = self._integer(node, where, 1, 10, known)
+        else:
+            rule.scope = self._string(node, where, known, lambda text: text in ("session", "call"))
+
+    def _match(self, rule, node, pointer, known):
+        if node.kind != "object":
+            self._error("wrong-type", node.start, pointer, known)
+            return
+        before, constrains, match = len(self.errors), False, rule.match
+        rule.tier = self.tier or "default"
+        for member in node.value:
+            key, item, where = member.key, member.value, jsonread.pointer_join(pointer, member.key)
+            if key not in MATCH_KEYS:
+                self._error("unknown-key", member.start, where, known)
+                continue
+            if key == "tier":
+                self._tier(rule, item, where, known)
+                continue
+            constrains = constrains or key != "argEquals" or item.kind == "object" and bool(item.value)
+            if key == "argEquals":
+                if item.kind != "object":
+                    self._error("wrong-type", item.start, where, known)
+                else:
+                    match.args = {each.key: values.frozen(each.value) for each in item.value}
+            elif key == "actor":
+                match.actor = self._string(item, where, known,
+                                           lambda text: text in ("session_owner", "claude_process"))
+            elif key == "pathComponent":
+                text = self._string(item, where, known, good_component)
+                match.component = None if text is None else text.encode("utf-8")
+            elif key == "pathPrefix":
+                self._prefix(rule, item, where, known)
+            else:
+                setattr(match, key, self._string(
+                    item, where, known, lambda text: text != ""
+                    and not (key in NO_STARS and ("*" in text or "?" in text))
+                    and not (key == "toolPrefix" and node.get("tool") is not None)))
+        if not constrains and len(self.errors) == before:
+            self._error("empty-match", node.start, pointer, known)
+
+    def _tier(self, rule, node, where, known):
+        tier = self._string(node, where, known, lambda text: text in TIERS)
+        if tier is None:
+            return
+        if self.tier is not None and TIERS.index(tier) < TIERS.index(self.tier):
+            self._error("tier-above-file", node.start, where, known)
+        rule.tier = tier
+
+    def _prefix(self, rule, node, where, known):
+        text = self._string(node, where, known, lambda text: text != "")
+        if text is None:
+            return
+        text = text.encode("utf-8")
+        if b"\0" in text or len(text) > canonical.LONGEST:
+            self._error("bad-value", node.start, where, known)
+            return
+        if text == b"~" or text.startswith(b"~/"):
+            text = self.place.home + text[1:]
+        elif not text.startswith(b"/"):
+            text = self.place.cwd + b"/" + text
+        first, second = canonical.both(text)
+        if first is None or second is None:
+            self._error("bad-value", node.start, where, known)
+        elif first != second:
+            self._error("ambiguous-prefix", node.start, where, known)
+        else:
+            rule.match.prefix = first
+            rule.identity = canonical.identity(first)
+            rule.prefix_exists = rule.identity is not None
+
+
+def good_component(text):
+    if "/" in text or text in ("", ".", "..", "*"):
+        return False
+    return "*" not in text or text.count("*") == 1 and (text[0] == "*" or text[-1] == "*")

@@ -1,0 +1,189 @@
+"""A call to its readings, in order (section 4).
+
+A reading is a canonical path in bytes, UNREADABLE, or NO_PATH. The order is the one in which the text of the
+specification counts them up; equal readings stand once, at the first one's place.
+"""
+from . import calls, canonical, jsonread
+
+UNREADABLE = "unreadable"
+NO_PATH = "no path"
+MOST_STRINGS = 4096
+BASES = ("cwd", "workdir", "repo_path")
+BUILT_IN_PATHS = tuple(name.lower() for name in (
+    "path paths file files file_path filePath filename notebook_path source destination src dst old_path new_path "
+    "directory dir folder uri").split())
+BUILT_IN_TREES = {"directory_tree": ["path"], "search_files": ["path"], "Grep": ["path"], "Glob": ["path"]}
+
+
+class OverLimit(Exception):
+    pass
+
+
+class World:
+    """Where readings start from: all absolute, in bytes."""
+
+    def __init__(self, cwd, home, roots):
+        self.cwd, self.home, self.roots = cwd, home, list(roots)
+
+
+def argument_names(built_in, lists, tool, server):
+    """The names that apply, in ASCII lower case: built-in, then `*`, the tool's, the server's tool's."""
+    names = list(built_in)
+    keys = ["*", tool] + ([server + "/" + tool] if server is not None else [])
+    for key in keys:
+        for entry in lists.get(key, []):
+            name = calls.ascii_lower(entry[1:] if entry.startswith("-") else entry)
+            if entry.startswith("-"):
+                names = [each for each in names if each != name]
+            elif name not in names:
+                names.append(name)
+    return names
+
+
+def starts_as_uri(text):
+    """The URI without leading white space if the string begins with `file:`, else None."""
+    for index, char in enumerate(text):
+        if char > " ":
+            return text[index:] if calls.ascii_lower(text[index:index + 5]) == "file:" else None
+    return None
+
+
+def as_array(text):
+    """The elements of the text of a non-empty JSON array of strings, else None."""
+    if not text.lstrip(" \t\r\n").startswith("["):
+        return None
+    try:
+        node, _ = jsonread.read(text.encode("utf-8"))
+    except jsonread.JsonError:
+        return None
+    if not node.value or any(item.kind != "string" for item in node.value):
+        return None
+    return [item.value for item in node.value]
+
+
+class _Maker:
+    def __init__(self, call, policy, world):
+        self.call, self.policy, self.world = call, policy, world
+        self.paths = argument_names(BUILT_IN_PATHS, policy.path_arguments, call.tool, call.server)
+        self.trees = argument_names(BUILT_IN_TREES.get(call.tool, []), policy.tree_arguments, call.tool, call.server)
+        self.members = call.input.value if call.input is not None else []
+        self.starts = [world.cwd] + world.roots + self._base_starts()
+        self.out, self.strings, self.only_bases, self.base = [], 0, True, False
+
+    def _base_starts(self):
+        starts = []
+        for name in BASES:
+            for member in self.members:
+                if member.key == name and member.value.kind == "string":
+                    text = member.value.value.encode("utf-8")
+                    outer = [b""] if text.startswith(b"/") else \
+                        [each + b"/" for each in [self.world.cwd] + self.world.roots]
+                    starts += [each + text if self._fits(text) else None for each in outer]
+        return starts
+
+    @staticmethod
+    def _fits(text):
+        return b"\0" not in text and len(text) <= canonical.LONGEST
+
+    def make(self):
+        for member in self.members:
+            name = calls.ascii_lower(member.key)
+            self.base = member.key in BASES
+            tree = name in self.trees
+            is_path = tree or self.base or name in self.paths
+            if tree and member.value.kind == "null":
+                self._string("", True, False, True)
+            else:
+                self._value(member.value, is_path, name == "uri", tree)
+        self.base = False
+        present = [calls.ascii_lower(member.key) for member in self.members]
+        if any(name not in present for name in self.trees):
+            self._path(b"", True)
+        if self.only_bases:
+            self._add(NO_PATH)
+        return self.out
+
+    def _add(self, reading):
+        if reading != NO_PATH and not self.base:
+            self.only_bases = False
+        if reading not in self.out:
+            self.out.append(reading)
+
+    def _value(self, node, is_path, is_uri, tree):
+        if node.kind == "string":
+            self._string(node.value, is_path, is_uri, tree)
+        elif node.kind == "array":
+            for item in node.value:
+                self._value(item, is_path, is_uri, tree)
+        elif node.kind == "object":
+            for member in node.value:
+                name = calls.ascii_lower(member.key)
+                self._value(member.value, name in self.paths, name == "uri", tree)
+        elif is_path and node.kind in ("number", "bool"):
+            self._add(UNREADABLE)
+
+    def _string(self, text, is_path, is_uri, tree):
+        uri = starts_as_uri(text)
+        if uri is not None or is_path and not is_uri:
+            self.strings += 1
+            if self.strings > MOST_STRINGS:
+                raise OverLimit
+        if uri is not None:
+            self._uri(uri, tree)
+        if is_path and (uri is not None or not is_uri):
+            self._path(text.encode("utf-8"), tree)
+        for element in as_array(text) or []:
+            self._string(element, is_path, is_uri, tree)
+
+    def _uri(self, text, tree):
+        try:
+            path = canonical.from_uri(text.encode("utf-8"))
+        except canonical.Unreadable:
+            self._add(UNREADABLE)
+            return
+        self._form(path, tree)
+
+    def _path(self, text, tree):
+        if not self._fits(text):
+            self._add(UNREADABLE)
+            return
+        if text.startswith(b"/"):
+            self._form(text, tree)
+            return
+        for start in self.starts:
+            if start is None:
+                self._add(UNREADABLE)
+            else:
+                self._form(start + b"/" + text, tree)
+        if text == b"~" or text.startswith(b"~/"):
+            self._form(self.world.home + text[1:], tree)
+
+    def _form(self, absolute, tree):
+        for path in canonical.both(absolute):
+            if path is None:
+                self._add(UNREADABLE)
+                continue
+            spellings = [path] + self._same_files(path)
+            for each in spellings:
+                self._add(each)
+            if tree:
+                for rule in self.policy.rules:
+                    prefix = rule.match.prefix
+                    if prefix is not None and any(canonical.is_under(prefix, each) for each in spellings):
+                        self._add(prefix)
+
+    def _same_files(self, path):
+        """The loaded prefixes that are the same file as the path or what it lies below, with the rest."""
+        found = []
+        for rule in self.policy.rules:
+            if rule.identity is None:
+                continue
+            for ancestor in canonical.ancestors(path):
+                if ancestor != rule.match.prefix and canonical.identity(ancestor) == rule.identity:
+                    found.append(canonical.joined(rule.match.prefix, canonical.below(path, ancestor)))
+        return found
+
+
+def readings(call, policy, world):
+    """Raises OverLimit if too many strings of the call are read as paths."""
+    return _Maker(call, policy, world).make()
