@@ -2,8 +2,8 @@
  * SPEC.md sections 2, 3, 5, 6 (liveness) and 11.
  *
  * A policy owns all that it holds, copies of the documents' strings included, until policy_destroy. After
- * policy_load it never changes and may be shared between threads. Evaluation allocates nothing, takes no lock and
- * looks at nothing but its arguments. */
+ * policy_load it never changes and may be shared between threads. Evaluation allocates nothing, takes no lock
+ * and looks at nothing but its arguments. */
 #ifndef POLICY_POLICY_H
 #define POLICY_POLICY_H
 
@@ -46,8 +46,8 @@ struct match {
     uint32_t path_prefix;                                /* an id of policy->prefixes */
     uint32_t path_component;                             /* symbol: the pattern as written */
     uint8_t actor;                                       /* enum actor */
-    uint16_t arg_count;
-    uint32_t arg_first; /* in policy->args: sorted by key */
+    uint32_t arg_count;
+    uint32_t arg_first; /* in policy->args: sorted by key's symbol */
 };
 
 struct rule {
@@ -58,12 +58,13 @@ struct rule {
     uint8_t approvers;
     uint32_t ttl_ms;
     int32_t priority;
-    uint32_t id;      /* symbol */
-    uint32_t reason;  /* symbol; 0 unless deny */
-    uint32_t file;    /* index in policy->files */
-    uint32_t line;    /* of the rule's `{`, from 1 */
+    uint32_t id;     /* symbol */
+    uint32_t reason; /* symbol; 0 unless deny */
+    uint32_t file;   /* index in policy->files */
+    uint32_t line;   /* of the rule's `{`, from 1 */
     uint32_t column;
-    uint32_t speaker; /* index of the rule that speaks for its group of equivalents; its own index if it does */
+    uint32_t
+        speaker; /* index of the rule that speaks for its group of equivalents; its own index if it does */
 };
 
 struct policy_file {
@@ -72,6 +73,34 @@ struct policy_file {
     bool at_tier;   /* loaded at that tier */
     bool used;      /* false: a workspace file that did not load and was left out */
     uint32_t rules; /* how many it gave */
+};
+
+/* One string of a document's lists, as written. */
+enum policy_list {
+    LIST_REQUIRED, /* requireAuthoredPolicy; key is 0 */
+    LIST_PATHS,    /* pathArguments */
+    LIST_TREES,    /* treeArguments */
+};
+struct policy_entry {
+    uint32_t key, name; /* symbols */
+    uint32_t file;      /* index in policy->files */
+    uint8_t list;       /* enum policy_list */
+};
+
+/* What a document says must hold: that no call of `match` gets a decision of `never`. Kept, not yet proved.
+ */
+enum never {
+    NEVER_ALLOW = 1,
+    NEVER_DENY = 2,
+    NEVER_REQUIRE = 4,
+};
+struct assertion {
+    struct match match; /* of policy->assertion_space */
+    uint32_t name;      /* symbol of policy->assertion_space */
+    uint8_t never;      /* bits of enum never */
+    bool even_approved;
+    uint32_t file; /* index in policy->files */
+    uint32_t line, column;
 };
 
 struct policy {
@@ -91,12 +120,28 @@ struct policy {
     uint32_t required_count;
     bool names_server;     /* some rule matches a server */
     bool has_path_rules;   /* some rule has a pathPrefix or pathComponent */
-    struct policy_lists *lists; /* the documents' lists as written: for digests, diff and explain */
+    bool required_all;     /* the default set holds `*` */
+    bool required_servers; /* the default set holds an entry with a `/` */
+    uint8_t
+        *arg_keys; /* a bit for each symbol: is it a key of some rule's argEquals? See policy_is_arg_key */
+    struct policy_entry
+        *entries; /* the documents' lists as written, in order: for digests, diff and explain */
+    uint32_t entry_count;
+    struct assertion *assertions;
+    uint32_t assertion_count;
+    /* The symbols, args and prefixes of the assertions' matches, and nothing else: an assertion's prefix is
+     * no rule's and must not give readings. NULL when there are no assertions. */
+    struct policy *assertion_space;
 };
 
 static inline struct slice policy_text(const struct policy *policy, uint32_t symbol)
 {
     return symbol ? intern_text(&policy->symbols, symbol) : (struct slice){"", 0};
+}
+
+static inline bool policy_is_arg_key(const struct policy *policy, uint32_t symbol)
+{
+    return symbol != 0 && (policy->arg_keys[symbol / 8] >> symbol % 8 & 1) != 0;
 }
 
 /* ---- Loading ---- */
@@ -108,11 +153,12 @@ struct policy_source {
     struct slice text;
 };
 
-/* Loads documents into one policy, all or nothing: every error of every source is added to ret_errors, in order,
- * and the result is NULL if there is any, except that a workspace source with errors is reported and left out.
- * An id that a workspace source shares with another source is the workspace source's error, whatever the order.
- * base gives the directory that prefixes start from, and the home directory. NULL without an error only when
- * memory ran out (ret_errors->failed). Warnings of loading itself (missing-prefix) come from lint. */
+/* Loads documents into one policy, all or nothing: every error of every source is added to ret_errors
+ * (initialised and empty), in order, and the result is NULL if there is any, except that a workspace source
+ * with errors is reported and left out. An id that a workspace source shares with another source is the
+ * workspace source's error, whatever the order; of two workspace sources it is the later one's. base gives
+ * the directory that prefixes start from, and the home directory. NULL without an error only when memory ran
+ * out (ret_errors->failed). Warnings of loading itself (missing-prefix) come from lint. */
 MUST_USE struct policy *policy_load(const struct policy_source *sources, size_t count,
                                     const struct path_base *base, struct findings *ret_errors);
 void policy_destroy(struct policy *policy);
@@ -132,7 +178,8 @@ struct facts {
     uint32_t channel, thread; /* symbols; 0: in no rule */
     uint8_t actor;
     bool input_unknown;
-    struct match_arg *args; /* the call's top-level arguments that some rule names with a value some rule names; by key */
+    struct match_arg
+        *args; /* the call's top-level arguments that some rule names with a value some rule names; by key */
     size_t arg_count;
     struct arena arena;
     struct buf scratch;
@@ -141,7 +188,8 @@ struct facts {
 MUST_USE bool facts_init(struct facts *facts);
 void facts_finish(struct facts *facts);
 
-/* Looks a call up. False when memory ran out. The facts borrow the call's slices and hold for this policy only. */
+/* Looks a call up. False when memory ran out. The facts borrow the call's slices and hold for this policy
+ * only. */
 MUST_USE bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call);
 
 /* ---- Approvals, as evaluation sees them ---- */
@@ -150,7 +198,7 @@ struct approval {
     uint32_t rule; /* index in policy->rules; the caller has checked the rule's digest */
     struct slice channel, thread;
     int64_t granted, expires; /* wall clock, ms: live while granted <= now < expires */
-    bool for_call;            /* covers only the call with this hash */
+    bool for_call;            /* carries a call's hash: a rule with scope `call` asks for it */
     uint8_t call_hash[32];
 };
 
@@ -158,8 +206,8 @@ struct approvals {
     const struct approval *list;
     size_t count;
     int64_t now;
-    struct slice channel, thread;  /* of the call */
-    const uint8_t *call_hash;      /* of the call: 32 bytes; NULL only when no approval is for_call */
+    struct slice channel, thread; /* of the call */
+    const uint8_t *call_hash;     /* of the call: 32 bytes; NULL only when no approval is for_call */
 };
 
 /* ---- Decisions ---- */
@@ -173,29 +221,30 @@ enum decision_kind {
 
 /* Why rule `default` denied. */
 enum decision_cause {
-    CAUSE_NONE = 0,     /* a rule decided, or nothing did and the call is allowed */
-    CAUSE_NO_RULE,      /* "no policy authored for tool 'NAME'" */
-    CAUSE_UNREADABLE,   /* "path cannot be resolved" */
-    CAUSE_MALFORMED,    /* "malformed call: …" */
-    CAUSE_OVER_LIMIT,   /* "call is over a limit" */
-    CAUSE_INTERNAL,     /* a failure of our own: no memory, no journal, … */
-    CAUSE_UNKNOWN_INPUT, /* the input is unknown and the next rule depends on it: before people (SPEC.md section 11) */
+    CAUSE_NONE = 0,      /* a rule decided, or nothing did and the call is allowed */
+    CAUSE_NO_RULE,       /* "no policy authored for tool 'NAME'" */
+    CAUSE_UNREADABLE,    /* "path cannot be resolved" */
+    CAUSE_MALFORMED,     /* "malformed call: …" */
+    CAUSE_OVER_LIMIT,    /* "call is over a limit" */
+    CAUSE_INTERNAL,      /* a failure of our own: no memory, no journal, … */
+    CAUSE_UNKNOWN_INPUT, /* the input is unknown and the next rule depends on it: before people (SPEC.md
+                            section 11) */
 };
 
 struct decision {
-    uint32_t kind;         /* enum decision_kind */
-    uint32_t cause;        /* enum decision_cause */
+    uint32_t kind;           /* enum decision_kind */
+    uint32_t cause;          /* enum decision_cause */
     const struct rule *rule; /* the rule that decided, or at which evaluation stopped; NULL: none */
-    uint32_t reading;      /* index of the reading that gave it */
-    bool by_approval;      /* allowed because a live approval covers a require_approval rule */
-    struct slice detail;   /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
+    uint32_t reading;        /* index of the reading that gave it */
+    bool by_approval;        /* allowed because a live approval covers a require_approval rule */
+    struct slice detail;     /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
 };
 
 /* Strictness: deny > require > allow. */
 int decision_rank(uint32_t kind);
 
-/* Decides: each reading by itself, the strictest stands, among equals the first. Pure. Uses the quick way when the
- * policy has one; policy_evaluate_linear is the plain scan that it must always equal. */
+/* Decides: each reading by itself, the strictest stands, among equals the first. Pure. Uses the quick way
+ * when the policy has one; policy_evaluate_linear is the plain scan that it must always equal. */
 struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
                                 const struct reading *readings, size_t reading_count,
                                 const struct approvals *approvals);
@@ -203,7 +252,7 @@ struct decision policy_evaluate_linear(const struct policy *policy, const struct
                                        const struct reading *readings, size_t reading_count,
                                        const struct approvals *approvals);
 
-/* The first field of a rule that a reading of the call fails, in this order; FIELD_ALL when it matches. */
+/* The first field of a rule that a reading of the call fails, in this order. */
 enum match_field {
     FIELD_TOOL,
     FIELD_TOOL_PREFIX,
@@ -214,7 +263,10 @@ enum match_field {
     FIELD_PATH_PREFIX,
     FIELD_PATH_COMPONENT,
     FIELD_ARG_EQUALS,
-    FIELD_ALL = 0x1ac6,
+    FIELD_ALL = 0x1ac6, /* none: the rule matches */
+    /* None of those that can be judged, and the rule also has fields that cannot be: a path of an unreadable
+     * reading, a path or argument of an unknown input. Evaluation stops here (SPEC.md sections 4 and 11). */
+    FIELD_UNKNOWN = 0x253b,
 };
 enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
                               const struct reading *reading);
@@ -227,10 +279,12 @@ void decision_write_reason(struct buf *buf, const struct policy *policy, const s
 
 /* ---- Canonical texts (RFC 8785), for digests ---- */
 
-/* What an approval of a rule depends on: {approvers, effect, match, scope, tier, ttlMs}. SPEC.md section 6. */
+/* What an approval of a rule depends on: {approvers, effect, match, scope, tier, ttlMs}. SPEC.md section 6.
+ */
 void rule_write_canonical(struct buf *buf, const struct policy *policy, const struct rule *rule);
 
-/* The whole policy, whatever its layout: rules in order with all that decides or is reported, and its lists. */
+/* The whole policy, whatever its layout: rules in order with all that decides or is reported, and its lists.
+ */
 void policy_write_canonical(struct buf *buf, const struct policy *policy);
 
 /* A canonical match as a JSON object of the documents' own field names (paths canonical). */
