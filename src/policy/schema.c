@@ -1,0 +1,333 @@
+#include "policy/schema.h"
+
+#include "policy/policy.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Values ---- */
+
+const struct choice schema_effects[] = {
+    {"auto_approve", EFFECT_AUTO_APPROVE, "The call runs."},
+    {"deny", EFFECT_DENY, "The call does not run."},
+    {"require_approval", EFFECT_REQUIRE_APPROVAL, "The call waits for people."},
+    {NULL, 0, NULL},
+};
+
+const struct choice schema_tiers[] = {
+    {"admin", TIER_ADMIN, "Consulted first."},
+    {"user", TIER_USER, "Consulted after admin."},
+    {"workspace", TIER_WORKSPACE, "Consulted after user."},
+    {"default", TIER_DEFAULT, "Consulted last."},
+    {NULL, 0, NULL},
+};
+
+const struct choice schema_scopes[] = {
+    {"session", SCOPE_SESSION, "Every call of the rule in the session."},
+    {"call", SCOPE_CALL, "The one call that was approved."},
+    {NULL, 0, NULL},
+};
+
+const struct choice schema_actors[] = {
+    {"session_owner", ACTOR_SESSION_OWNER, "The person whose session it is."},
+    {"claude_process", ACTOR_CLAUDE_PROCESS, "The agent."},
+    {NULL, 0, NULL},
+};
+
+const struct choice schema_decisions[] = {
+    {"allow", NEVER_ALLOW, "The call runs."},
+    {"deny", NEVER_DENY, "The call does not run."},
+    {"require", NEVER_REQUIRE, "The call waits for people."},
+    {NULL, 0, NULL},
+};
+
+/* ---- Documents ---- */
+
+/* The plain form has all but the last key, the Slack bridge's all from the lists on. */
+static const struct key document_keys[] = {
+    {.name = "$schema",
+     .id = ID_SCHEMA,
+     .type = KEY_STRING,
+     .expected = "a string",
+     .help = "Where an editor finds this schema."},
+    {.name = "version",
+     .id = ID_VERSION,
+     .type = KEY_INTEGER,
+     .min = 1,
+     .max = 1,
+     .fallback = "1",
+     .expected = "the number 1",
+     .help = "The version of the policy language."},
+    {.name = "rules",
+     .id = ID_RULES,
+     .type = KEY_RULES,
+     .expected = "an array of rules",
+     .help = "The rules, in order: within a tier the first that matches decides."},
+    {.name = "assertions",
+     .id = ID_ASSERTIONS,
+     .type = KEY_ASSERTIONS,
+     .expected = "an array of assertions",
+     .help = "What must hold of this policy, whatever its rules."},
+    {.name = "requireAuthoredPolicy",
+     .id = ID_REQUIRED,
+     .type = KEY_STRINGS,
+     .expected = "an array of strings such as [\"delete_message\", \"github/*\"]",
+     .help = "Tools that are denied unless a rule matches: a tool's name, SERVER/TOOL, SERVER/* or *. "
+             "Documents add to this set and never take away; upload_file is always in it."},
+    {.name = "pathArguments",
+     .id = ID_PATH_ARGUMENTS,
+     .type = KEY_CHANGES,
+     .expected = "an object of string arrays such as {\"write_file\": [\"target\", \"-source\"]}",
+     .help = "Names of arguments that are paths, by tool's name, SERVER/TOOL or *. A name is added, -name is "
+             "taken away."},
+    {.name = "treeArguments",
+     .id = ID_TREE_ARGUMENTS,
+     .type = KEY_CHANGES,
+     .expected = "an object of string arrays such as {\"search\": [\"root\"]}",
+     .help =
+         "Names of top-level arguments that stand for a whole directory tree, by tool's name, SERVER/TOOL "
+         "or *. A name is added, -name is taken away."},
+    {.name = "policy",
+     .id = ID_POLICY,
+     .type = KEY_RULES,
+     .required = true,
+     .expected = "an array of rules",
+     .help = "The rules, in order: within a tier the first that matches decides."},
+};
+#define BRIDGE_FROM 4
+
+const struct key_table schema_document = {"a policy document", document_keys, COUNT(document_keys) - 1,
+                                          &schema_rule, "in a rule under 'rules'"};
+const struct key_table schema_bridge = {"a Slack bridge document", document_keys + BRIDGE_FROM,
+                                        COUNT(document_keys) - BRIDGE_FROM, NULL, NULL};
+
+/* ---- Rules ---- */
+
+static const struct key rule_keys[] = {
+    {.name = "id",
+     .id = ID_ID,
+     .type = KEY_STRING,
+     .effects = KEY_EVERY_EFFECT,
+     .required = true,
+     .min = 1,
+     .max = LIMIT_ID_CHARS,
+     .expected = "a string of 1 to 120 characters",
+     .help = "The rule's name, unique over all files; `default` is reserved."},
+    {.name = "effect",
+     .id = ID_EFFECT,
+     .type = KEY_CHOICE,
+     .effects = KEY_EVERY_EFFECT,
+     .required = true,
+     .choices = schema_effects,
+     .expected = "one of 'auto_approve', 'deny' and 'require_approval'",
+     .help = "What becomes of a call that the rule decides."},
+    {.name = "match",
+     .id = ID_MATCH,
+     .type = KEY_MATCH,
+     .effects = KEY_EVERY_EFFECT,
+     .required = true,
+     .expected = "an object such as {\"tool\": \"write_file\"}",
+     .help = "Which calls the rule matches: those that meet every field."},
+    {.name = "reason",
+     .id = ID_REASON,
+     .type = KEY_STRING,
+     .effects = KEY_DENY,
+     .required = true,
+     .min = 1,
+     .max = LIMIT_REASON_CHARS,
+     .expected = "a string of 1 to 200 characters",
+     .help = "Why the call is denied, for the people who operate the gate. The agent never sees it."},
+    {.name = "ttlMs",
+     .id = ID_TTL,
+     .type = KEY_INTEGER,
+     .effects = KEY_REQUIRE_APPROVAL,
+     .min = 1,
+     .max = LIMIT_TTL_MS,
+     .fallback = "300000",
+     .expected = "a whole number from 1 to 86400000",
+     .help = "How many milliseconds an approval lives."},
+    {.name = "approvers",
+     .id = ID_APPROVERS,
+     .type = KEY_INTEGER,
+     .effects = KEY_REQUIRE_APPROVAL,
+     .min = 1,
+     .max = LIMIT_APPROVERS,
+     .fallback = "1",
+     .expected = "a whole number from 1 to 10",
+     .help = "How many different people must approve."},
+    {.name = "scope",
+     .id = ID_SCOPE,
+     .type = KEY_CHOICE,
+     .effects = KEY_REQUIRE_APPROVAL,
+     .choices = schema_scopes,
+     .fallback = "\"session\"",
+     .expected = "one of 'session' and 'call'",
+     .help = "What an approval covers."},
+    {.name = "priority",
+     .id = ID_PRIORITY,
+     .type = KEY_INTEGER,
+     .effects = KEY_EVERY_EFFECT,
+     .min = INT32_MIN,
+     .max = INT32_MAX,
+     .fallback = "100",
+     .expected = "a whole number from -2147483648 to 2147483647",
+     .help = "Among rules of equal tier, effect and match the lowest speaks. It never moves a rule."},
+    {.name = "comment",
+     .id = ID_COMMENT,
+     .type = KEY_STRING,
+     .effects = KEY_EVERY_EFFECT,
+     .expected = "a string",
+     .help = "For people; nothing reads it."},
+};
+
+#define NAME_EXPECTED "a non-empty string"
+
+/* An assertion's match has all but the last: calls have no tier, so neither has what is said of them. */
+static const struct key match_keys[] = {
+    {.name = "tool",
+     .id = ID_TOOL,
+     .type = KEY_NAME,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "The tool's name, byte for byte."},
+    {.name = "toolPrefix",
+     .id = ID_TOOL_PREFIX,
+     .type = KEY_NAME,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "What the tool's name begins with. Not beside `tool`."},
+    {.name = "server",
+     .id = ID_SERVER,
+     .type = KEY_NAME,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "The MCP server's name, byte for byte."},
+    {.name = "channel",
+     .id = ID_CHANNEL,
+     .type = KEY_STRING,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "The session's channel, byte for byte."},
+    {.name = "thread_ts",
+     .id = ID_THREAD,
+     .type = KEY_STRING,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "The session's thread, byte for byte."},
+    {.name = "actor",
+     .id = ID_ACTOR,
+     .type = KEY_CHOICE,
+     .choices = schema_actors,
+     .expected = "one of 'session_owner' and 'claude_process'",
+     .help = "Who makes the call."},
+    {.name = "pathPrefix",
+     .id = ID_PATH_PREFIX,
+     .type = KEY_PREFIX,
+     .min = 1,
+     .expected = NAME_EXPECTED,
+     .help = "A file or directory: a path of the call is it or lies below it, links followed."},
+    {.name = "pathComponent",
+     .id = ID_PATH_COMPONENT,
+     .type = KEY_COMPONENT,
+     .min = 1,
+     .expected = "one file name such as '.env', or one with a single '*' at its start or its end",
+     .help = "A component of the call's path is this name, or ends (*x) or begins (x*) with it."},
+    {.name = "argEquals",
+     .id = ID_ARG_EQUALS,
+     .type = KEY_ARGS,
+     .expected = "an object such as {\"force\": true}",
+     .help = "Top-level arguments and the exact value that each must have."},
+    {.name = "tier",
+     .id = ID_TIER,
+     .type = KEY_CHOICE,
+     .choices = schema_tiers,
+     .expected = "one of 'admin', 'user', 'workspace' and 'default'",
+     .help = "The rule's tier: the file's own or a lower one. It constrains nothing."},
+};
+
+const struct key_table schema_rule = {"a rule", rule_keys, COUNT(rule_keys), &schema_match, "inside 'match'"};
+const struct key_table schema_match = {"a match", match_keys, COUNT(match_keys), &schema_rule,
+                                       "beside 'match', not inside it"};
+
+/* ---- Assertions ---- */
+
+static const struct key assertion_keys[] = {
+    {.name = "name",
+     .id = ID_NAME,
+     .type = KEY_STRING,
+     .required = true,
+     .min = 1,
+     .expected = "a non-empty string",
+     .help = "What it says, for people."},
+    {.name = "match",
+     .id = ID_MATCH,
+     .type = KEY_MATCH,
+     .required = true,
+     .expected = "an object such as {\"tool\": \"write_file\"}",
+     .help = "The calls that it speaks of: those that meet every field."},
+    {.name = "never",
+     .id = ID_NEVER,
+     .type = KEY_CHOICES,
+     .required = true,
+     .min = 1,
+     .choices = schema_decisions,
+     .expected = "a non-empty array of 'allow', 'deny' and 'require'",
+     .help = "Decisions that none of these calls may get."},
+    {.name = "evenApproved",
+     .id = ID_EVEN_APPROVED,
+     .type = KEY_BOOLEAN,
+     .fallback = "false",
+     .expected = "true or false",
+     .help = "With `allow` in `never`: people's approval counts as an allow too."},
+};
+
+const struct key_table schema_assertion = {"an assertion", assertion_keys, COUNT(assertion_keys),
+                                           &schema_assertion_match, "inside 'match'"};
+const struct key_table schema_assertion_match = {"an assertion's match", match_keys, COUNT(match_keys) - 1,
+                                                 &schema_assertion, "beside 'match', not inside it"};
+
+/* ---- Looking up ---- */
+
+const struct key *schema_key(const struct key_table *table, struct slice name)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (slice_is(name, table->keys[i].name)) {
+            return &table->keys[i];
+        }
+    }
+    return NULL;
+}
+
+const struct choice *schema_choice(const struct choice *choices, struct slice name)
+{
+    for (const struct choice *choice = choices; choice->name != NULL; choice++) {
+        if (slice_is(name, choice->name)) {
+            return choice;
+        }
+    }
+    return NULL;
+}
+
+static void write_listed(struct buf *buf, const char *name, size_t at, size_t count)
+{
+    buf_text(buf, at == 0 ? "'" : at + 1 < count ? ", '" : " and '");
+    buf_text(buf, name);
+    buf_byte(buf, '\'');
+}
+
+void schema_write_choices(struct buf *buf, const struct choice *choices)
+{
+    size_t count = 0;
+    while (choices[count].name != NULL) {
+        count++;
+    }
+    for (size_t i = 0; i < count; i++) {
+        write_listed(buf, choices[i].name, i, count);
+    }
+}
+
+void schema_write_keys(struct buf *buf, const struct key_table *table)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        write_listed(buf, table->keys[i].name, i, table->count);
+    }
+}
