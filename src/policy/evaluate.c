@@ -1,0 +1,109 @@
+#include "policy/policy.h"
+
+int decision_rank(uint32_t kind)
+{
+    switch (kind) {
+    case DECISION_ALLOW:
+        return 0;
+    case DECISION_REQUIRE:
+        return 1;
+    default: /* whatever is no decision is a deny */
+        return 2;
+    }
+}
+
+/* Whether a live approval covers the call under a rule. Those of other rules, sessions and times do not. */
+static bool is_approved(const struct policy *policy, const struct rule *rule,
+                        const struct approvals *approvals)
+{
+    size_t count = approvals == NULL ? 0 : approvals->count;
+    for (size_t i = 0; i < count; i++) {
+        const struct approval *approval = &approvals->list[i];
+        if (approval->rule != (uint32_t)(rule - policy->rules) ||
+            !(approval->granted <= approvals->now && approvals->now < approval->expires) ||
+            !slice_eq(approval->channel, approvals->channel) ||
+            !slice_eq(approval->thread, approvals->thread)) {
+            continue;
+        }
+        if (rule->scope == SCOPE_SESSION ||
+            (approval->for_call && approvals->call_hash != NULL &&
+             memcmp(approval->call_hash, approvals->call_hash, sizeof(approval->call_hash)) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct decision decide_by_rule(const struct policy *policy, const struct rule *rule,
+                                      const struct approvals *approvals)
+{
+    struct decision decision = {.kind = DECISION_DENY, .rule = rule};
+    if (rule->effect == EFFECT_AUTO_APPROVE) {
+        decision.kind = DECISION_ALLOW;
+    } else if (rule->effect == EFFECT_REQUIRE_APPROVAL) {
+        decision.by_approval = is_approved(policy, rule, approvals);
+        decision.kind = decision.by_approval ? DECISION_ALLOW : DECISION_REQUIRE;
+    }
+    return decision;
+}
+
+static struct decision decide_by_default(const struct facts_name *name)
+{
+    if (name->needs_rule) {
+        return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_NO_RULE, .detail = name->tool};
+    }
+    return (struct decision){.kind = DECISION_ALLOW};
+}
+
+/* The rule depends on what cannot be known. */
+static struct decision stop_at(const struct rule *rule, const struct facts *facts)
+{
+    if (facts->input_unknown) {
+        return (struct decision){.kind = DECISION_REQUIRE, .cause = CAUSE_UNKNOWN_INPUT, .rule = rule};
+    }
+    return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_UNREADABLE, .rule = rule};
+}
+
+/* One reading: the first rule in the order of evaluation that matches, or that cannot be judged. */
+static struct decision scan(const struct policy *policy, const struct facts *facts,
+                            const struct reading *reading, const struct approvals *approvals)
+{
+    for (uint32_t i = 0; i < policy->order_count; i++) {
+        const struct rule *rule = &policy->rules[policy->order[i]];
+        enum match_field field = policy_match(policy, rule, facts, reading);
+        if (field == FIELD_ALL) {
+            return decide_by_rule(policy, rule, approvals);
+        }
+        if (field == FIELD_UNKNOWN) {
+            return stop_at(rule, facts);
+        }
+    }
+    return decide_by_default(&facts->names[reading->name]);
+}
+
+struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
+                                       const struct reading *readings, size_t reading_count,
+                                       const struct approvals *approvals)
+{
+    /* A call without a reading was not understood at all. */
+    struct decision strictest = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+    for (size_t i = 0; i < reading_count && (i == 0 || strictest.kind != DECISION_DENY); i++) {
+        if (readings[i].name >= facts->name_count) {
+            return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+        }
+        struct decision decision = scan(policy, facts, &readings[i], approvals);
+        decision.reading = (uint32_t)i;
+        if (i == 0 || decision_rank(decision.kind) > decision_rank(strictest.kind)) {
+            strictest = decision;
+        }
+    }
+    return strictest;
+}
+
+/* The index comes here. */
+struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
+                                const struct reading *readings, size_t reading_count,
+                                const struct approvals *approvals)
+{
+    return policy_evaluate_linear(policy, facts, readings, reading_count, approvals);
+}

@@ -1,0 +1,83 @@
+#include "policy/policy.h"
+
+/* Both sides are sorted by key. */
+static bool args_match(const struct policy *policy, const struct match *match, const struct facts *facts)
+{
+    const struct match_arg *wanted = policy->args + match->arg_first;
+    size_t at = 0;
+    for (uint32_t i = 0; i < match->arg_count; i++) {
+        while (at < facts->arg_count && facts->args[at].key < wanted[i].key) {
+            at++;
+        }
+        if (at == facts->arg_count || facts->args[at].key != wanted[i].key ||
+            facts->args[at].value != wanted[i].value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first field that fails of those that no path and no argument decides. */
+static enum match_field plain_fields(const struct policy *policy, const struct match *match,
+                                     const struct facts *facts, const struct facts_name *name)
+{
+    if (match->tool != 0 && match->tool != name->tool_symbol) {
+        return FIELD_TOOL;
+    }
+    if (match->tool_prefix != 0 && !slice_starts_with(name->tool, policy_text(policy, match->tool_prefix))) {
+        return FIELD_TOOL_PREFIX;
+    }
+    if (match->server != 0 && (!name->has_server || match->server != name->server_symbol)) {
+        return FIELD_SERVER;
+    }
+    if (match->channel != 0 && match->channel != facts->channel) {
+        return FIELD_CHANNEL;
+    }
+    if (match->thread != 0 && match->thread != facts->thread) {
+        return FIELD_THREAD;
+    }
+    if (match->actor != ACTOR_ANY && match->actor != facts->actor) {
+        return FIELD_ACTOR;
+    }
+    return FIELD_ALL;
+}
+
+static enum match_field path_fields(const struct policy *policy, const struct match *match,
+                                    const struct reading *reading)
+{
+    bool path = reading->kind == READING_PATH;
+    if (match->path_prefix != 0 &&
+        !(path && path_is_under(reading->path, policy->prefixes->list[match->path_prefix - 1].path))) {
+        return FIELD_PATH_PREFIX;
+    }
+    if (match->path_component != 0 &&
+        !(path && path_has_component(reading->path, policy_text(policy, match->path_component)))) {
+        return FIELD_PATH_COMPONENT;
+    }
+    return FIELD_ALL;
+}
+
+enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
+                              const struct reading *reading)
+{
+    const struct match *match = &rule->match;
+    enum match_field field = plain_fields(policy, match, facts, &facts->names[reading->name]);
+    if (field != FIELD_ALL) {
+        return field;
+    }
+    bool on_path = match->path_prefix != 0 || match->path_component != 0;
+    if (facts->input_unknown) {
+        return on_path || match->arg_count != 0 ? FIELD_UNKNOWN : FIELD_ALL;
+    }
+    bool unreadable = on_path && reading->kind != READING_NO_PATH && reading->kind != READING_PATH;
+    if (on_path && !unreadable) {
+        field = path_fields(policy, match, reading);
+        if (field != FIELD_ALL) {
+            return field;
+        }
+    }
+    if (match->arg_count != 0 && !args_match(policy, match, facts)) {
+        return FIELD_ARG_EQUALS;
+    }
+    return unreadable ? FIELD_UNKNOWN : FIELD_ALL;
+}
