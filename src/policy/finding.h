@@ -7,21 +7,21 @@
 
 /* One error or warning. Texts live in the list's arena; constants need not. */
 struct finding {
-    const char *code;        /* an error's code ("unknown-key") or a warning's kind ("shadow"): stable, constant */
-    uint32_t file;           /* index of the source */
+    const char *code; /* an error's code ("unknown-key") or a warning's kind ("shadow"): stable, constant */
+    uint32_t file;    /* index of the source */
     struct slice file_name;
-    uint32_t offset;         /* byte offset in the file: the order of reporting */
-    uint32_t line, column;   /* from 1 */
-    struct slice pointer;    /* JSON pointer (RFC 6901) of the place or of the missing key */
-    struct slice rule;       /* the rule's id if known */
-    struct slice message;    /* what is wrong and the next step, one line, no full stop needed */
+    uint32_t offset;             /* byte offset in the file: the order of reporting */
+    uint32_t line, column;       /* from 1 */
+    struct slice pointer;        /* JSON pointer (RFC 6901) of the place or of the missing key */
+    struct slice rule;           /* the rule's id if known */
+    struct slice message;        /* what is wrong and the next step, one line, no full stop needed */
     struct slice later, earlier; /* of shadow warnings: rule ids */
     bool cross_tier;
-    struct slice by;         /* of dead rules: the ids that cover it, as JSON array text */
+    struct slice by; /* of dead rules: the ids that cover it, as JSON array text */
 };
 
-/* A growing list that owns its findings' texts. `failed` is set when memory ran out: then the list is not whole and
- * must be treated as an error. */
+/* A growing list that owns its findings' texts. `failed` is set when memory ran out: then the list is not
+ * whole and must be treated as an error. */
 struct findings {
     struct arena arena;
     struct finding *list;

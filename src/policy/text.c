@@ -1,0 +1,128 @@
+/* Decisions, rules and policies as text. */
+#include <stdlib.h>
+
+#include "base/utf8.h"
+#include "policy/load.h"
+
+static const char *choice_name(const struct choice *choices, uint32_t value, const char *otherwise)
+{
+    for (const struct choice *choice = choices; choice->name != NULL; choice++) {
+        if (choice->value == value) {
+            return choice->name;
+        }
+    }
+    return otherwise;
+}
+
+const char *effect_name(uint32_t effect)
+{
+    return choice_name(schema_effects, effect, "deny");
+}
+
+const char *tier_name(enum tier tier)
+{
+    return choice_name(schema_tiers, tier, "default");
+}
+
+bool tier_from_name(struct slice name, enum tier *ret_tier)
+{
+    const struct choice *choice = schema_choice(schema_tiers, name);
+    if (choice == NULL) {
+        return false;
+    }
+    *ret_tier = (enum tier)choice->value;
+    return true;
+}
+
+const char *scope_name(enum scope scope)
+{
+    return choice_name(schema_scopes, scope, "call");
+}
+
+/* ---- Decisions ---- */
+
+void decision_write_reason(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    switch ((enum decision_cause)decision->cause) {
+    case CAUSE_NO_RULE:
+        buf_text(buf, "no policy authored for tool '");
+        buf_slice(buf, decision->detail);
+        buf_byte(buf, '\'');
+        return;
+    case CAUSE_UNREADABLE:
+        buf_text(buf, "path cannot be resolved");
+        return;
+    case CAUSE_MALFORMED:
+        buf_text(buf, "malformed call: ");
+        buf_slice(buf, decision->detail);
+        return;
+    case CAUSE_OVER_LIMIT:
+        buf_text(buf, "call is over a limit");
+        return;
+    case CAUSE_UNKNOWN_INPUT:
+        buf_text(buf, "the input is unknown and the next rule depends on it");
+        return;
+    case CAUSE_NONE:
+        if (decision->rule != NULL && decision->rule->reason != 0) {
+            buf_slice(buf, policy_text(policy, decision->rule->reason));
+            return;
+        }
+        break;
+    case CAUSE_INTERNAL:
+        break;
+    }
+    buf_text(buf, "internal failure");
+}
+
+static void write_rule_id(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    buf_text(buf, ",\"rule\":");
+    if (decision->cause == CAUSE_NONE && decision->rule != NULL) {
+        json_write_string(buf, policy_text(policy, decision->rule->id));
+    } else {
+        buf_text(buf, "\"default\"");
+    }
+}
+
+static void write_require(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    /* At a rule that needs people anyway an unknown input needs as many of them. */
+    const struct rule *rule = decision->rule;
+    bool asks = rule != NULL && rule->effect == EFFECT_REQUIRE_APPROVAL;
+    buf_text(buf, "{\"kind\":\"require\"");
+    write_rule_id(buf, policy, decision);
+    buf_text(buf, ",\"approver\":\"human_approver\",\"ttlMs\":");
+    buf_u64(buf, asks ? rule->ttl_ms : DEFAULT_TTL_MS);
+    buf_text(buf, ",\"approvers\":");
+    buf_u64(buf, asks ? rule->approvers : 1);
+    buf_byte(buf, '}');
+}
+
+static void write_deny(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    struct buf reason;
+    buf_init(&reason, buf->ceiling);
+    decision_write_reason(&reason, policy, decision);
+    buf_text(buf, "{\"kind\":\"deny\"");
+    write_rule_id(buf, policy, decision);
+    buf_text(buf, ",\"reason\":");
+    json_write_string(buf, buf_slice_of(&reason));
+    buf_byte(buf, '}');
+    buf->failed = buf->failed || !buf_ok(&reason);
+    buf_finish(&reason);
+}
+
+void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    if (decision->kind == DECISION_ALLOW) {
+        buf_text(buf, "{\"kind\":\"allow\"");
+        if (decision->rule != NULL) {
+            write_rule_id(buf, policy, decision);
+        }
+        buf_byte(buf, '}');
+    } else if (decision->kind == DECISION_REQUIRE) {
+        write_require(buf, policy, decision);
+    } else {
+        write_deny(buf, policy, decision);
+    }
+}
