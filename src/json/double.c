@@ -42,7 +42,8 @@ static struct json_short strip_zeros(struct json_short number)
 
 struct json_short json_double_shortest(double d)
 {
-    /* Doubles of full precision that are told apart by 15 digits are told apart by no fewer but for zeros. */
+    /* Above the subnormal doubles no two texts of 15 digits read as the same double. So if one does read as
+     * d, it is also the shortest, once its zeros are gone. */
     int count = d < 1e-300 ? 1 : 15;
     for (; count < 17; count++) {
         struct json_short number = round_to(d, count);

@@ -112,6 +112,10 @@ const struct json_value *json_get(const struct json_doc *doc, const struct json_
 const struct json_value *json_get_slice(const struct json_doc *doc, const struct json_value *object,
                                         struct slice key);
 
+/* Whether no more than max_depth containers stand inside one another in v, itself included. For a part of a
+ * document that has a limit of its own. max_depth is LIMIT_JSON_DEPTH at most. */
+bool json_within_depth(const struct json_doc *doc, const struct json_value *v, uint32_t max_depth);
+
 static inline bool json_is(const struct json_value *v, enum json_type type)
 {
     return v != NULL && v->type == type;
@@ -169,5 +173,19 @@ int json_key_cmp(struct slice a, struct slice b);
 /* Line and column of a byte offset, both from 1; columns count characters, a tab is one, CRLF one line end.
  * O(offset); for many places use a json_lines. */
 void json_place(struct slice text, uint32_t offset, uint32_t *ret_line, uint32_t *ret_column);
+
+/* The same for many places of one text: reads the text once, then a few kilobytes for each place. Owns a
+ * table of a byte for every 500 of the text; the text is the caller's and must outlive it. */
+struct json_lines {
+    struct slice text;
+    struct json_mark *marks; /* a place for every few kilobytes */
+    uint32_t count;
+};
+
+/* False without memory, and lines is empty then; an empty one still gives places, slowly. */
+MUST_USE bool json_lines_init(struct json_lines *lines, struct slice text);
+void json_lines_finish(struct json_lines *lines);
+void json_lines_place(const struct json_lines *lines, uint32_t offset, uint32_t *ret_line,
+                      uint32_t *ret_column);
 
 #endif

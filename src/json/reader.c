@@ -104,6 +104,26 @@ static const char *check_hex4(struct reader *r, const char *at)
     return at;
 }
 
+static const char half_pair[] = "half of a surrogate pair";
+
+/* Behind the first half of a surrogate pair, whose backslash is given: the second is to follow at once. */
+static const char *check_second_half(struct reader *r, const char *backslash, const char *at)
+{
+    for (const char *c = "\\u"; *c != 0; c++, at++) {
+        if (at == r->end) {
+            return fail(r, JSON_ERROR_SYNTAX, at, "the text ends within a string");
+        }
+        if (*at != *c) {
+            return fail(r, JSON_ERROR_SURROGATE, backslash, half_pair);
+        }
+    }
+    const char *behind = check_hex4(r, at);
+    if (behind != NULL && (hex4(at) < 0xDC00 || hex4(at) > 0xDFFF)) {
+        return fail(r, JSON_ERROR_SURROGATE, backslash, half_pair);
+    }
+    return behind;
+}
+
 static const char *check_escape(struct reader *r, const char *backslash)
 {
     const char *at = backslash + 1;
@@ -121,20 +141,10 @@ static const char *check_escape(struct reader *r, const char *backslash)
     if (unit < 0xD800 || unit > 0xDFFF) {
         return behind;
     }
-    bool high = unit < 0xDC00;
-    if (high && r->end - behind >= 2 && behind[0] == '\\' && behind[1] == 'u') {
-        const char *low = behind + 2;
-        behind = check_hex4(r, low);
-        if (behind == NULL) {
-            return NULL;
-        }
-        if (hex4(low) >= 0xDC00 && hex4(low) <= 0xDFFF) {
-            return behind;
-        }
-    } else if (high && behind == r->end) {
-        return fail(r, JSON_ERROR_SYNTAX, behind, "the text ends within a string");
+    if (unit >= 0xDC00) {
+        return fail(r, JSON_ERROR_SURROGATE, backslash, half_pair);
     }
-    return fail(r, JSON_ERROR_SURROGATE, backslash, "half of a surrogate pair");
+    return check_second_half(r, backslash, behind);
 }
 
 /* Checks a string's content; returns the place of its closing quote. */

@@ -33,6 +33,27 @@ const struct json_value *json_get(const struct json_doc *doc, const struct json_
     return json_get_slice(doc, object, slice_of(key));
 }
 
+bool json_within_depth(const struct json_doc *doc, const struct json_value *v, uint32_t max_depth)
+{
+    uint32_t ends[LIMIT_JSON_DEPTH]; /* of the containers around a value: where each is left again */
+    uint32_t depth = 0;
+    if (max_depth > LIMIT_JSON_DEPTH) {
+        return false;
+    }
+    for (uint32_t i = (uint32_t)(v - doc->values); i < v->next; i++) {
+        while (depth > 0 && ends[depth - 1] <= i) {
+            depth--;
+        }
+        if (doc->values[i].type == JSON_ARRAY || doc->values[i].type == JSON_OBJECT) {
+            if (depth == max_depth) {
+                return false;
+            }
+            ends[depth++] = doc->values[i].next;
+        }
+    }
+    return true;
+}
+
 const char *json_type_name(enum json_type type)
 {
     switch (type) {

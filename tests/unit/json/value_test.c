@@ -74,6 +74,11 @@ static void check_place(const char *text, uint32_t offset, uint32_t want_line, u
     uint32_t line = 0, column = 0;
     json_place(slice_of(text), offset, &line, &column);
     CHECK(line == want_line && column == want_column);
+    struct json_lines lines;
+    CHECK(json_lines_init(&lines, slice_of(text)));
+    json_lines_place(&lines, offset, &line, &column);
+    CHECK(line == want_line && column == want_column);
+    json_lines_finish(&lines);
 }
 
 static void test_place(void)
@@ -90,10 +95,79 @@ static void test_place(void)
     check_place("\xC3\xA4\xE2\x82\xAC\xF0\x9F\x98\x80x", 9, 1, 4);
 }
 
+/* json_lines and json_place agree wherever the marks fall. */
+static void test_lines(void)
+{
+    static char text[40000];
+    for (size_t i = 0; i < sizeof(text); i++) {
+        static const char pattern[] = "abc\n\xE2\x82\xAC,\r\n\xC3\xA4\xF0\x9F\x98\x80 ";
+        text[i] = pattern[i % (sizeof(pattern) - 1)];
+    }
+    struct slice s = {text, sizeof(text)};
+    struct json_lines lines;
+    CHECK(json_lines_init(&lines, s));
+    int wrong = 0;
+    for (uint32_t offset = 0; offset<40010; offset += offset % 4096> 4000 || offset % 4096 < 20 ? 1 : 61) {
+        uint32_t line, column, want_line, want_column;
+        json_place(s, offset, &want_line, &want_column);
+        json_lines_place(&lines, offset, &line, &column);
+        wrong += line != want_line || column != want_column;
+    }
+    CHECK(wrong == 0);
+    json_lines_finish(&lines);
+    uint32_t line, column;
+    json_lines_place(&lines, 5, &line, &column);
+    CHECK(line == 2 && column == 2); /* slow, not wrong, without its marks */
+    json_lines_finish(&lines);
+}
+
+static void check_depth(const char *text, uint32_t depth)
+{
+    struct json_doc doc;
+    struct json_error error;
+    json_init(&doc);
+    CHECK(json_parse(&doc, slice_of(text), &options, &error));
+    CHECK(json_within_depth(&doc, json_root(&doc), depth));
+    CHECK(depth == 0 || !json_within_depth(&doc, json_root(&doc), depth - 1));
+    CHECK(!json_within_depth(&doc, json_root(&doc), LIMIT_JSON_DEPTH + 1));
+    json_finish(&doc);
+}
+
+static void test_depth(void)
+{
+    check_depth("1", 0);
+    check_depth("[]", 1);
+    check_depth("[1,2,{}]", 2);
+    check_depth("[[],[],[]]", 2);
+    check_depth("{\"a\":[[]],\"b\":[]}", 3);
+    check_depth("[[[[1]]],[[[[[]]]]],[]]", 6);
+    struct json_doc doc;
+    struct json_error error;
+    json_init(&doc);
+    CHECK(json_parse(&doc, SLICE("{\"a\":[[[]]],\"b\":{\"c\":[]}}"), &options, &error));
+    CHECK(json_within_depth(&doc, json_get(&doc, json_root(&doc), "b"), 2));
+    CHECK(!json_within_depth(&doc, json_get(&doc, json_root(&doc), "b"), 1));
+    json_finish(&doc);
+}
+
+static void test_type_names(void)
+{
+    CHECK(strcmp(json_type_name(JSON_NULL), "null") == 0);
+    CHECK(strcmp(json_type_name(JSON_TRUE), "a boolean") == 0);
+    CHECK(strcmp(json_type_name(JSON_FALSE), "a boolean") == 0);
+    CHECK(strcmp(json_type_name(JSON_NUMBER), "a number") == 0);
+    CHECK(strcmp(json_type_name(JSON_STRING), "a string") == 0);
+    CHECK(strcmp(json_type_name(JSON_ARRAY), "an array") == 0);
+    CHECK(strcmp(json_type_name(JSON_OBJECT), "an object") == 0);
+}
+
 int main(void)
 {
     test_walk();
     test_reuse();
     test_place();
+    test_lines();
+    test_depth();
+    test_type_names();
     return check_done();
 }
