@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""check.py [--soak] [--fuzz SECONDS]: runs every test and ends with the line 'N passed, N failed'.
+
+A test program prints how many of its checks passed and failed in a line 'N passed, N failed'; one that prints no
+such line counts as one. What does not build, or does not end well, is a failure whatever it printed.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+COUNTS = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1"]
+
+passed = failed = skipped = 0
+
+
+def count(name, ok, output, quiet=False):
+    """Adds one test's checks to the totals and shows what went wrong."""
+    global passed, failed, skipped
+    counts = COUNTS.findall(output)
+    good, bad, left = (int(n or 0) for n in counts[-1]) if counts else (int(ok), int(not ok), 0)
+    if not ok and bad == 0:
+        bad = 1
+    passed, failed, skipped = passed + good, failed + bad, skipped + left
+    if not quiet or bad:
+        print(f"{'ok  ' if not bad else 'FAIL'} {name}: {good} passed, {bad} failed" + (f", {left} skipped" if left else ""))
+    if bad:
+        print("    " + output[-6000:].replace("\n", "\n    "))
+    sys.stdout.flush()
+
+
+def command(name, argv, **more):
+    """Runs one command as a test."""
+    result = subprocess.run(argv, cwd=TOP, text=True, errors="replace", stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, **more)
+    count(name, result.returncode == 0, result.stdout)
+    return result.returncode == 0
+
+
+def build(folder, options, env=None):
+    """Sets a build folder up and builds it; a warning is an error."""
+    path = os.path.join(TOP, folder)
+    env = dict(os.environ, **(env or {}))
+    if not os.path.exists(os.path.join(path, "build.ninja")):
+        setup = subprocess.run(["meson", "setup", folder] + options, cwd=TOP, env=env, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if setup.returncode != 0:
+            count(f"setup of {folder}", False, setup.stdout)
+            return False
+    return command(f"build of {folder}", ["ninja", "-C", folder, "--quiet"], env=env)
+
+
+def tests(folder, suites, leave_out=()):
+    """Runs suites of Meson tests and counts the checks of each program."""
+    global skipped
+    argv = ["meson", "test", "-C", folder, "--no-rebuild", "--quiet", "--num-processes", "2"]
+    for suite in suites:
+        argv += ["--suite", suite]
+    for suite in leave_out:
+        argv += ["--no-suite", suite]
+    log = os.path.join(TOP, folder, "meson-logs", "testlog.json")
+    if os.path.exists(log):
+        os.remove(log)
+    subprocess.run(argv, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not os.path.exists(log):
+        return
+    for line in open(log, encoding="utf-8", errors="replace"):
+        test = json.loads(line)
+        name = f"{folder}: {test['name']}"
+        if test["result"] == "SKIP":
+            skipped += 1
+            print(f"skip {name}")
+            continue
+        output = (test.get("stdout") or "") + (test.get("stderr") or "")
+        count(name, test["result"] == "OK", output)
+
+
+def style():
+    """What a reader would stumble over: format, banned calls, long functions."""
+    files = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=TOP, text=True, capture_output=True).stdout.split()
+    command("clang-format", ["clang-format-14", "--dry-run", "--Werror"] + files)
+    command("lint by grep", [sys.executable, "tools/lint.py"])
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--soak", action="store_true", help="the long tests, too")
+    options.add_argument("--fuzz", type=int, metavar="SECONDS", help="only fuzz, so long for each parser")
+    args = options.parse_args()
+    if args.fuzz:
+        os.environ["FUZZ_SECONDS"] = str(args.fuzz)
+        if build("build-asan", SANITIZE):
+            tests("build-asan", ["fuzz"])
+    else:
+        style()
+        if build("build", []):
+            tests("build", ["unit", "cases", "differential", "e2e", "install"])
+            if args.soak:
+                tests("build", ["soak"])
+        if build("build-asan", SANITIZE):
+            tests("build-asan", ["unit", "cases", "e2e", "fuzz"])
+        build("build-clang", [], env={"CC": "clang-14"})
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
