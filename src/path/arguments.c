@@ -1,0 +1,387 @@
+/* Which arguments are paths, and which name whole trees: the built-in lists, and what documents change.
+ *
+ * The changes under one key of one list are a group. Within a group the last change of a name stands; between
+ * the groups that fit a call the one that is applied last: SERVER/TOOL before the tool's before that of `*`.
+ */
+#include <stdlib.h>
+
+#include "path/internal.h"
+
+/* Compared without regard to ASCII case. */
+static const char *const built_in_paths[] = {
+    "path",     "paths",         "file",     "files",     "file_path",   "filePath",
+    "filename", "notebook_path", "source",   "directory", "destination", "src",
+    "dst",      "old_path",      "new_path", "dir",       "folder",      "uri",
+};
+static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
+#define BUILT_IN_TREE SLICE("path")
+
+struct group {
+    uint32_t hash;
+    enum path_list list;
+    struct slice key;
+    uint32_t first, last; /* of its changes */
+};
+
+struct change {
+    uint32_t hash;
+    uint32_t group;
+    uint32_t next; /* in its group; 0 at the end */
+    bool added;    /* or taken away */
+    struct slice name;
+};
+
+/* Open addressing over numbers that count from 1; 0 is free. */
+struct table {
+    uint32_t *slots;
+    uint32_t mask;
+};
+
+struct path_arguments {
+    struct arena arena; /* the texts */
+    struct group *groups;
+    uint32_t group_count, group_cap;
+    struct change *changes;
+    uint32_t change_count, change_cap;
+    struct table by_key, by_name;
+};
+
+struct path_arguments *path_arguments_create(void)
+{
+    struct path_arguments *arguments = calloc(1, sizeof(*arguments));
+    if (arguments != NULL) {
+        arena_init(&arguments->arena, 0);
+    }
+    return arguments;
+}
+
+void path_arguments_destroy(struct path_arguments *arguments)
+{
+    if (arguments == NULL) {
+        return;
+    }
+    free(arguments->groups);
+    free(arguments->changes);
+    free(arguments->by_key.slots);
+    free(arguments->by_name.slots);
+    arena_finish(&arguments->arena);
+    free(arguments);
+}
+
+/* ---- Hashes: FNV-1a; the strings in the tables are the operator's ---- */
+
+static uint32_t hash_byte(uint32_t hash, char c)
+{
+    return (hash ^ (unsigned char)c) * 16777619u;
+}
+
+static uint32_t hash_text(uint32_t hash, struct slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        hash = hash_byte(hash, text.ptr[i]);
+    }
+    return hash;
+}
+
+static uint32_t hash_folded(uint32_t hash, struct slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        hash = hash_byte(hash, c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c);
+    }
+    return hash;
+}
+
+#define HASH_SEED 2166136261u
+
+/* ---- A key that need not stand in one piece: SERVER, `/` and TOOL, or a tool alone ---- */
+
+struct key {
+    struct slice server; /* ptr NULL: none */
+    struct slice tool;
+};
+
+static uint32_t hash_key(enum path_list list, const struct key *key)
+{
+    uint32_t hash = hash_byte(HASH_SEED, (char)('0' + list));
+    if (key->server.ptr != NULL) {
+        hash = hash_byte(hash_text(hash, key->server), '/');
+    }
+    return hash_text(hash, key->tool);
+}
+
+static bool key_is(const struct key *key, struct slice text)
+{
+    if (key->server.ptr == NULL) {
+        return slice_eq(key->tool, text);
+    }
+    size_t slash = key->server.len;
+    return text.len == slash + 1 + key->tool.len && text.ptr[slash] == '/' &&
+           slice_starts_with(text, key->server) && slice_ends_with(text, key->tool);
+}
+
+static uint32_t find_group(const struct path_arguments *arguments, enum path_list list, const struct key *key)
+{
+    const struct table *table = &arguments->by_key;
+    if (table->slots == NULL) {
+        return 0;
+    }
+    uint32_t hash = hash_key(list, key);
+    for (uint32_t at = hash & table->mask; table->slots[at] != 0; at = (at + 1) & table->mask) {
+        const struct group *group = &arguments->groups[table->slots[at] - 1];
+        if (group->hash == hash && group->list == list && key_is(key, group->key)) {
+            return table->slots[at];
+        }
+    }
+    return 0;
+}
+
+static uint32_t hash_name(uint32_t group, struct slice name)
+{
+    return hash_folded(HASH_SEED ^ (group * 2654435761u), name);
+}
+
+static uint32_t find_change(const struct path_arguments *arguments, uint32_t group, struct slice name)
+{
+    const struct table *table = &arguments->by_name;
+    if (group == 0 || table->slots == NULL) {
+        return 0;
+    }
+    uint32_t hash = hash_name(group, name);
+    for (uint32_t at = hash & table->mask; table->slots[at] != 0; at = (at + 1) & table->mask) {
+        const struct change *change = &arguments->changes[table->slots[at] - 1];
+        if (change->hash == hash && change->group == group && slice_eq_ascii_case(change->name, name)) {
+            return table->slots[at];
+        }
+    }
+    return 0;
+}
+
+/* ---- Adding ---- */
+
+static void *grow(void *array, uint32_t count, uint32_t *cap, size_t size)
+{
+    if (count < *cap) {
+        return array;
+    }
+    uint32_t more = *cap == 0 ? 16 : *cap * 2;
+    void *grown = more > UINT32_MAX / 4 ? NULL : realloc(array, more * size);
+    if (grown != NULL) {
+        *cap = more;
+    }
+    return grown;
+}
+
+static void table_put(struct table *table, uint32_t hash, uint32_t number)
+{
+    uint32_t at = hash & table->mask;
+    while (table->slots[at] != 0) {
+        at = (at + 1) & table->mask;
+    }
+    table->slots[at] = number;
+}
+
+/* Room for one more than `count`; an empty table when it had to grow, to be filled again. */
+static bool table_room(struct table *table, uint32_t count, bool *ret_emptied)
+{
+    uint32_t size = table->slots == NULL ? 0 : table->mask + 1;
+    *ret_emptied = false;
+    if (count < size / 2) {
+        return true;
+    }
+    uint32_t more = size == 0 ? 32 : size * 2;
+    uint32_t *slots = calloc(more, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    free(table->slots);
+    *table = (struct table){slots, more - 1};
+    *ret_emptied = true;
+    return true;
+}
+
+static uint32_t add_group(struct path_arguments *arguments, enum path_list list, struct slice key)
+{
+    struct group *groups =
+        grow(arguments->groups, arguments->group_count, &arguments->group_cap, sizeof(*groups));
+    struct slice copy = arena_copy(&arguments->arena, key);
+    bool emptied;
+    if (groups != NULL) {
+        arguments->groups = groups;
+    }
+    if (groups == NULL || copy.ptr == NULL ||
+        !table_room(&arguments->by_key, arguments->group_count, &emptied)) {
+        return 0;
+    }
+    uint32_t hash = hash_key(list, &(struct key){.tool = copy});
+    groups[arguments->group_count++] = (struct group){.hash = hash, .list = list, .key = copy};
+    for (uint32_t i = emptied ? 0 : arguments->group_count - 1; i < arguments->group_count; i++) {
+        table_put(&arguments->by_key, groups[i].hash, i + 1);
+    }
+    return arguments->group_count;
+}
+
+static uint32_t add_change(struct path_arguments *arguments, uint32_t group, struct slice name)
+{
+    struct change *changes =
+        grow(arguments->changes, arguments->change_count, &arguments->change_cap, sizeof(*changes));
+    struct slice copy = arena_copy(&arguments->arena, name);
+    bool emptied;
+    if (changes != NULL) {
+        arguments->changes = changes;
+    }
+    if (changes == NULL || copy.ptr == NULL ||
+        !table_room(&arguments->by_name, arguments->change_count, &emptied)) {
+        return 0;
+    }
+    changes[arguments->change_count++] =
+        (struct change){.hash = hash_name(group, copy), .group = group, .name = copy};
+    for (uint32_t i = emptied ? 0 : arguments->change_count - 1; i < arguments->change_count; i++) {
+        table_put(&arguments->by_name, changes[i].hash, i + 1);
+    }
+    struct group *owner = &arguments->groups[group - 1];
+    if (owner->first == 0) {
+        owner->first = arguments->change_count;
+    } else {
+        changes[owner->last - 1].next = arguments->change_count;
+    }
+    owner->last = arguments->change_count;
+    return arguments->change_count;
+}
+
+bool path_arguments_change(struct path_arguments *arguments, enum path_list list, struct slice key,
+                           struct slice name)
+{
+    bool added = name.len == 0 || name.ptr[0] != '-';
+    if (!added) {
+        name = slice_from(name, 1);
+    }
+    uint32_t group = find_group(arguments, list, &(struct key){.tool = key});
+    if (group == 0) {
+        group = add_group(arguments, list, key);
+    }
+    uint32_t change = group == 0 ? 0 : find_change(arguments, group, name);
+    if (group != 0 && change == 0) {
+        change = add_change(arguments, group, name);
+    }
+    if (change == 0) {
+        return false;
+    }
+    arguments->changes[change - 1].added = added;
+    return true;
+}
+
+/* ---- Asking ---- */
+
+struct path_argument_view path_argument_view_of(const struct path_arguments *arguments,
+                                                const struct call_name *name)
+{
+    struct path_argument_view view = {.arguments = arguments};
+    const struct key keys[PATH_KEYS] = {
+        [PATH_KEY_SERVER_TOOL] = {name->has_server ? name->server : (struct slice){NULL, 0}, name->tool},
+        [PATH_KEY_TOOL] = {{NULL, 0}, name->tool},
+        [PATH_KEY_ANY] = {{NULL, 0}, SLICE("*")},
+    };
+    for (int key = 0; key < PATH_KEYS; key++) {
+        if (key == PATH_KEY_SERVER_TOOL && !name->has_server) {
+            continue;
+        }
+        view.groups[PATH_LIST_PATHS][key] = find_group(arguments, PATH_LIST_PATHS, &keys[key]);
+        view.groups[PATH_LIST_TREES][key] = find_group(arguments, PATH_LIST_TREES, &keys[key]);
+    }
+    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
+        view.built_in_tree = view.built_in_tree || slice_is(name->tool, tree_tools[i]);
+    }
+    return view;
+}
+
+static bool listed(const struct path_argument_view *view, enum path_list list, struct slice argument,
+                   bool built_in)
+{
+    for (int key = 0; key < PATH_KEYS; key++) {
+        uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
+        if (change != 0) {
+            return view->arguments->changes[change - 1].added;
+        }
+    }
+    return built_in;
+}
+
+static bool is_built_in_path(struct slice argument)
+{
+    if (argument.len < 3 || argument.len > 13) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(built_in_paths) / sizeof(*built_in_paths); i++) {
+        if (slice_eq_ascii_case(slice_of(built_in_paths[i]), argument)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum path_argument path_argument_kind(const struct path_argument_view *view, struct slice argument)
+{
+    if (!listed(view, PATH_LIST_PATHS, argument, is_built_in_path(argument))) {
+        return PATH_ARGUMENT_NOT;
+    }
+    return slice_eq_ascii_case(argument, SLICE("uri")) ? PATH_ARGUMENT_URI : PATH_ARGUMENT_PATH;
+}
+
+bool path_argument_is_tree(const struct path_argument_view *view, struct slice argument)
+{
+    bool built_in = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
+    return listed(view, PATH_LIST_TREES, argument, built_in);
+}
+
+/* Whether the walk came by this name before it reaches the group of this stage. */
+static bool walked(const struct path_argument_view *view, unsigned stage, struct slice argument)
+{
+    bool found = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
+    for (unsigned earlier = 1; earlier < stage; earlier++) {
+        found = found || find_change(view->arguments, view->groups[PATH_LIST_TREES][PATH_KEYS - earlier],
+                                     argument) != 0;
+    }
+    return found;
+}
+
+bool path_argument_next_tree(const struct path_argument_view *view, struct path_tree_position *position,
+                             struct slice *ret_argument)
+{
+    /* Stage 0 is the built-in name, then come the groups in the order in which they are applied. */
+    if (position->stage == 0) {
+        *position = (struct path_tree_position){1, 0};
+        if (view->built_in_tree && path_argument_is_tree(view, BUILT_IN_TREE)) {
+            *ret_argument = BUILT_IN_TREE;
+            return true;
+        }
+    }
+    while (position->stage <= PATH_KEYS) {
+        uint32_t group = view->groups[PATH_LIST_TREES][PATH_KEYS - position->stage];
+        uint32_t next = group == 0              ? 0
+                        : position->change == 0 ? view->arguments->groups[group - 1].first
+                                                : view->arguments->changes[position->change - 1].next;
+        position->change = next;
+        if (next == 0) {
+            position->stage++;
+            continue;
+        }
+        struct slice name = view->arguments->changes[next - 1].name;
+        if (!walked(view, position->stage, name) && path_argument_is_tree(view, name)) {
+            *ret_argument = name;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool path_argument_views_alike(const struct path_argument_view *a, const struct path_argument_view *b)
+{
+    bool alike = a->built_in_tree == b->built_in_tree;
+    for (int list = 0; list < 2; list++) {
+        for (int key = 0; key < PATH_KEYS; key++) {
+            alike = alike && a->groups[list][key] == b->groups[list][key];
+        }
+    }
+    return alike;
+}

@@ -1,0 +1,263 @@
+/* A call read from text, and the text that its hash covers. */
+#include "path/call.h"
+
+#include <stdlib.h>
+
+/* A call's document holds the input as a member, one level down. */
+static const struct json_options call_options = {
+    .max_depth = LIMIT_JSON_DEPTH + 1,
+    .max_bytes = LIMIT_MESSAGE_BYTES,
+};
+
+bool call_reader_init(struct call_reader *reader)
+{
+    *reader = (struct call_reader){.detail = NULL};
+    json_init(&reader->doc);
+    json_init(&reader->empty);
+    struct json_error error;
+    if (!json_parse(&reader->empty, SLICE("{}"), &call_options, &error)) {
+        call_reader_finish(reader);
+        return false;
+    }
+    return true;
+}
+
+void call_reader_finish(struct call_reader *reader)
+{
+    json_finish(&reader->doc);
+    json_finish(&reader->empty);
+}
+
+const char *actor_name(enum actor actor)
+{
+    switch (actor) {
+    case ACTOR_SESSION_OWNER:
+        return "session_owner";
+    case ACTOR_CLAUDE_PROCESS:
+        return "claude_process";
+    case ACTOR_ANY:
+        break;
+    }
+    return "any";
+}
+
+/* ---- Reading ---- */
+
+static enum call_result malformed(struct call_reader *reader, const char *detail)
+{
+    reader->detail = detail;
+    return CALL_MALFORMED;
+}
+
+static enum call_result unparsed(struct call_reader *reader, enum json_error_code code)
+{
+    switch (code) {
+    case JSON_ERROR_MEMORY:
+        return CALL_NO_MEMORY;
+    case JSON_ERROR_DEPTH:
+    case JSON_ERROR_SIZE:
+        return CALL_OVER_LIMIT;
+    case JSON_ERROR_UTF8:
+        return malformed(reader, "not valid UTF-8");
+    case JSON_ERROR_BOM:
+        return malformed(reader, "begins with a byte order mark");
+    case JSON_ERROR_SURROGATE:
+        return malformed(reader, "a lone surrogate escape");
+    case JSON_ERROR_DUPLICATE:
+        return malformed(reader, "a repeated key");
+    case JSON_ERROR_SYNTAX:
+    case JSON_OK:
+        break;
+    }
+    return malformed(reader, "not JSON");
+}
+
+static const char *take_session(const struct json_doc *doc, const struct json_value *key, struct call *call)
+{
+    static const char *const what = "'sessionKey' is not an object of the strings 'channel' and 'thread'";
+    const struct json_value *channel = json_get(doc, key, "channel");
+    const struct json_value *thread = json_get(doc, key, "thread");
+    /* Keys are unique: two members that are these two are all there are. */
+    if (!json_is(key, JSON_OBJECT) || key->count != 2 || !json_is(channel, JSON_STRING) ||
+        !json_is(thread, JSON_STRING)) {
+        return what;
+    }
+    call->channel = json_str(channel);
+    call->thread = json_str(thread);
+    return NULL;
+}
+
+static const char *take_actor(const struct json_value *value, struct call *call)
+{
+    static const enum actor actors[] = {ACTOR_SESSION_OWNER, ACTOR_CLAUDE_PROCESS};
+    for (size_t i = 0; i < sizeof(actors) / sizeof(*actors); i++) {
+        if (json_is(value, JSON_STRING) && slice_is(json_str(value), actor_name(actors[i]))) {
+            call->actor = actors[i];
+            return NULL;
+        }
+    }
+    return "'actor' is neither 'session_owner' nor 'claude_process'";
+}
+
+static bool is_text(const struct json_value *value)
+{
+    return json_is(value, JSON_STRING) && value->str_len > 0;
+}
+
+/* Takes one member; the phrase of its fault, or NULL. */
+static const char *take_member(struct call_reader *reader, struct slice name, const struct json_value *value)
+{
+    if (slice_is(name, "tool")) {
+        reader->name.tool = json_str(value);
+        return is_text(value) ? NULL : "'tool' is not a non-empty string";
+    }
+    if (slice_is(name, "server")) {
+        reader->name.server = json_str(value);
+        reader->name.has_server = true;
+        return is_text(value) ? NULL : "'server' is not a non-empty string";
+    }
+    if (slice_is(name, "input")) {
+        reader->call.doc = &reader->doc;
+        reader->call.input = value;
+        return json_is(value, JSON_OBJECT) ? NULL : "'input' is not an object";
+    }
+    if (slice_is(name, "sessionKey")) {
+        return take_session(&reader->doc, value, &reader->call);
+    }
+    if (slice_is(name, "actor")) {
+        return take_actor(value, &reader->call);
+    }
+    return "an unknown field";
+}
+
+enum call_result call_read(struct call_reader *reader, struct slice text,
+                           const struct call_defaults *defaults)
+{
+    struct json_doc *doc = &reader->doc;
+    struct json_error error = {.code = JSON_ERROR_SYNTAX};
+    reader->detail = NULL;
+    if (!json_parse(doc, text, &call_options, &error)) {
+        return unparsed(reader, error.code);
+    }
+    const struct json_value *root = json_root(doc), *key;
+    if (!json_is(root, JSON_OBJECT)) {
+        return malformed(reader, "not an object");
+    }
+    reader->name = (struct call_name){.server = defaults->server, .has_server = defaults->server.ptr != NULL};
+    reader->call = (struct call){
+        .names = &reader->name,
+        .name_count = 1,
+        .channel = defaults->channel,
+        .thread = defaults->thread,
+        .actor = defaults->actor,
+        .doc = &reader->empty,
+        .input = json_root(&reader->empty),
+    };
+    for (key = json_first(doc, root); key != NULL; key = json_right(doc, root, key)) {
+        const char *fault = take_member(reader, json_str(key), json_member_value(key));
+        if (fault != NULL) {
+            return malformed(reader, fault);
+        }
+    }
+    if (reader->name.tool.ptr == NULL) {
+        return malformed(reader, "no 'tool'");
+    }
+    if (call_names_clash(reader->call.doc, reader->call.input)) {
+        return malformed(reader, "two argument names that differ only by case");
+    }
+    return CALL_OK;
+}
+
+/* ---- Names that differ only by case ---- */
+
+#define FEW_NAMES 12u
+
+static char fold(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* Any order in which names that differ only by case are equal will do: by length, then by folded bytes. */
+static int compare_folded(const void *a, const void *b)
+{
+    const struct json_value *left = *(const struct json_value *const *)a;
+    const struct json_value *right = *(const struct json_value *const *)b;
+    if (left->str_len != right->str_len) {
+        return left->str_len < right->str_len ? -1 : 1;
+    }
+    for (uint32_t i = 0; i < left->str_len; i++) {
+        unsigned char x = (unsigned char)fold(left->str[i]), y = (unsigned char)fold(right->str[i]);
+        if (x != y) {
+            return x < y ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static bool few_names_clash(const struct json_value *const *names, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        for (uint32_t j = 0; j < i; j++) {
+            if (compare_folded(&names[i], &names[j]) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool many_names_clash(const struct json_value **names, uint32_t count)
+{
+    bool clash = false;
+    qsort(names, count, sizeof(*names), compare_folded);
+    for (uint32_t i = 1; i < count && !clash; i++) {
+        clash = compare_folded(&names[i - 1], &names[i]) == 0;
+    }
+    return clash;
+}
+
+bool call_names_clash(const struct json_doc *doc, const struct json_value *object)
+{
+    const struct json_value *few[FEW_NAMES], **names = few, *key;
+    uint32_t count = 0;
+    if (object->count > FEW_NAMES) {
+        names = calloc(object->count, sizeof(*names));
+        if (names == NULL) {
+            return true; /* not known to be sound, so denied */
+        }
+    }
+    for (key = json_first(doc, object); key != NULL; key = json_right(doc, object, key)) {
+        names[count++] = key;
+    }
+    bool clash = names == few ? few_names_clash(names, count) : many_names_clash(names, count);
+    if (names != few) {
+        free(names);
+    }
+    return clash;
+}
+
+/* ---- The text of the hash ---- */
+
+void call_write_canonical(struct buf *buf, const struct call *call)
+{
+    const struct call_name *name = &call->names[0];
+    buf_text(buf, "{\"actor\":");
+    json_write_string(buf, slice_of(actor_name(call->actor)));
+    buf_text(buf, ",\"input\":");
+    if (call->input == NULL) {
+        buf_text(buf, "null");
+    } else {
+        json_write_canonical(buf, call->doc, call->input, JSON_NUMBER_CALL);
+    }
+    if (name->has_server) {
+        buf_text(buf, ",\"server\":");
+        json_write_string(buf, name->server);
+    }
+    buf_text(buf, ",\"sessionKey\":{\"channel\":");
+    json_write_string(buf, call->channel);
+    buf_text(buf, ",\"thread\":");
+    json_write_string(buf, call->thread);
+    buf_text(buf, "},\"tool\":");
+    json_write_string(buf, name->tool);
+    buf_byte(buf, '}');
+}

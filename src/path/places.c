@@ -1,0 +1,643 @@
+/* One string of a call to its readings: its forms, its starts, both ways to take `..`, the other spellings of
+ * the same file, and the prefixes below a tree. Equal canonical paths are one reading. */
+#include <stdlib.h>
+
+#include "base/random.h"
+#include "path/internal.h"
+
+/* Ceilings of one call's readings: what an operator's policy can ask for, not what a call may cost us. */
+#define READINGS_MOST   ((size_t)8 << 20)
+#define READINGS_MEMORY ((size_t)1 << 30)
+
+/* What a large call took beyond this is given back before the next. */
+#define KEPT_BYTES    ((size_t)1 << 20)
+#define KEPT_READINGS ((size_t)1 << 13)
+
+#define SLOTS_LEAST 64u
+
+static const char *const base_names[] = {"cwd", "workdir", "repo_path"};
+#define BASE_NAMES (sizeof(base_names) / sizeof(*base_names))
+
+bool path_is_base_name(struct slice name)
+{
+    for (size_t i = 0; i < BASE_NAMES; i++) {
+        if (slice_is(name, base_names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool path_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
+{
+    if (count < *cap) {
+        return true;
+    }
+    size_t more = *cap == 0 ? 16 : *cap * 2;
+    void *grown = count >= most ? NULL : realloc(*array, more * size);
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *cap = more;
+    return true;
+}
+
+/* ---- For a process, a call, a name ---- */
+
+bool path_places_init(struct path_scratch *scratch)
+{
+    buf_init(&scratch->uri, LIMIT_MESSAGE_BYTES);
+    return random_bytes(&scratch->seed, sizeof(scratch->seed));
+}
+
+void path_places_finish(struct path_scratch *scratch)
+{
+    buf_finish(&scratch->uri);
+    free(scratch->slots);
+    free(scratch->matches);
+    free(scratch->now);
+    free(scratch->ids);
+}
+
+void path_places_begin_call(struct path_scratch *scratch)
+{
+    struct readings *out = scratch->out;
+    if (out->arena.total > KEPT_BYTES) {
+        arena_finish(&out->arena);
+        arena_init(&out->arena, READINGS_MEMORY);
+    }
+    arena_reset(&out->arena);
+    if (out->cap > KEPT_READINGS) {
+        free(out->list);
+        out->list = NULL;
+        out->cap = 0;
+        free(scratch->slots);
+        scratch->slots = NULL;
+    }
+    out->count = 0;
+    scratch->top = scratch->home = (struct path_start){.usable = false};
+    scratch->starts_made = false;
+    scratch->now_made = false;
+}
+
+void path_places_begin_name(struct path_scratch *scratch, uint16_t name)
+{
+    scratch->name = name;
+    scratch->unreadable = false;
+    scratch->other_paths = false;
+    scratch->strings = 0;
+    scratch->slots_used = 0;
+    scratch->generation++;
+    if (scratch->generation == 0 && scratch->slots != NULL) {
+        memset(scratch->slots, 0, (scratch->slot_mask + 1) * sizeof(*scratch->slots));
+    }
+    if (scratch->generation == 0) {
+        scratch->generation = 1;
+    }
+}
+
+/* ---- The list, and equal paths once ---- */
+
+bool path_places_append(struct path_scratch *scratch, struct reading reading)
+{
+    struct readings *out = scratch->out;
+    void *list = out->list;
+    if (!path_grow(&list, out->count, &out->cap, sizeof(reading), READINGS_MOST)) {
+        return false;
+    }
+    out->list = list;
+    out->list[out->count++] = reading;
+    return true;
+}
+
+/* A polynomial over the prime 2^61 - 1 in a secret point: whoever writes the paths can't make them collide.
+ */
+static uint64_t hash_path(uint64_t seed, struct slice path)
+{
+    const uint64_t prime = ((uint64_t)1 << 61) - 1;
+    uint64_t point = (seed & prime) | 1, hash = path.len;
+    while (path.len > 0) {
+        uint64_t word = 0;
+        size_t part = path.len < 7 ? path.len : 7;
+        memcpy(&word, path.ptr, part);
+        path = slice_from(path, part);
+        unsigned __int128 product = (unsigned __int128)hash * point;
+        hash = (uint64_t)(product & prime) + (uint64_t)(product >> 61) + word;
+        hash = (hash & prime) + (hash >> 61);
+    }
+    return (hash * point) * 0x9E3779B97F4A7C15u >> 16;
+}
+
+static void put_slot(struct path_slot *slots, size_t mask, struct path_slot slot)
+{
+    size_t at = slot.hash & mask;
+    while (slots[at].generation == slot.generation) {
+        at = (at + 1) & mask;
+    }
+    slots[at] = slot;
+}
+
+static bool grow_slots(struct path_scratch *scratch)
+{
+    size_t size = scratch->slots == NULL ? 0 : scratch->slot_mask + 1;
+    if (scratch->slots_used < size / 2) {
+        return true;
+    }
+    size_t more = size == 0 ? SLOTS_LEAST : size * 2;
+    struct path_slot *slots = calloc(more, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < size; i++) {
+        if (scratch->slots[i].generation == scratch->generation) {
+            put_slot(slots, more - 1, scratch->slots[i]);
+        }
+    }
+    free(scratch->slots);
+    scratch->slots = slots;
+    scratch->slot_mask = more - 1;
+    return true;
+}
+
+/* The slot of the reading's path under the present name, which is added when new; NULL without memory. */
+static struct path_slot *add_path(struct path_scratch *scratch, struct reading reading)
+{
+    if (!grow_slots(scratch)) {
+        return NULL;
+    }
+    uint64_t hash = hash_path(scratch->seed, reading.path);
+    size_t at = hash & scratch->slot_mask;
+    struct path_slot *slot;
+    while ((slot = &scratch->slots[at])->generation == scratch->generation) {
+        if (slot->hash == hash && slice_eq(scratch->out->list[slot->reading].path, reading.path)) {
+            return slot;
+        }
+        at = (at + 1) & scratch->slot_mask;
+    }
+    reading.path = arena_copy(&scratch->out->arena, reading.path);
+    if (reading.path.ptr == NULL || !path_places_append(scratch, reading)) {
+        return NULL;
+    }
+    scratch->slots_used++;
+    *slot = (struct path_slot){
+        .generation = scratch->generation,
+        .reading = (uint32_t)(scratch->out->count - 1),
+        .hash = hash,
+    };
+    return slot;
+}
+
+/* All unreadable readings of a name are judged alike: the first one stands for them. */
+static bool add_unreadable(struct path_scratch *scratch, struct reading reading)
+{
+    if (scratch->unreadable) {
+        return true;
+    }
+    scratch->unreadable = true;
+    reading.kind = READING_UNREADABLE;
+    reading.path = (struct slice){NULL, 0};
+    return path_places_append(scratch, reading);
+}
+
+bool path_places_add_unreadable(struct path_scratch *scratch, struct path_origin origin)
+{
+    return add_unreadable(scratch, (struct reading){.name = scratch->name, .value = origin.value});
+}
+
+/* ---- The same file under another spelling ---- */
+
+static int compare_now(const void *a, const void *b)
+{
+    const struct path_now *left = a, *right = b;
+    if (left->dev != right->dev) {
+        return left->dev < right->dev ? -1 : 1;
+    }
+    if (left->ino != right->ino) {
+        return left->ino < right->ino ? -1 : 1;
+    }
+    return left->prefix < right->prefix ? -1 : left->prefix > right->prefix;
+}
+
+/* A file with several links may have become a prefix's since the load: looks again, once for a call. */
+static bool look_again(struct path_scratch *scratch)
+{
+    size_t count;
+    const uint32_t *files = path_prefixes_files(scratch->prefixes, &count);
+    if (scratch->now_made) {
+        return true;
+    }
+    scratch->now_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct path_step step;
+        void *now = scratch->now;
+        if (!path_look(scratch->prefixes->list[files[i] - 1].path.ptr, &step)) {
+            continue;
+        }
+        if (!path_grow(&now, scratch->now_count, &scratch->now_cap, sizeof(*scratch->now), LIMIT_RULES)) {
+            return false;
+        }
+        scratch->now = now;
+        scratch->now[scratch->now_count++] = (struct path_now){step.dev, step.ino, files[i]};
+    }
+    if (scratch->now_count > 1) {
+        qsort(scratch->now, scratch->now_count, sizeof(*scratch->now), compare_now);
+    }
+    scratch->now_made = true;
+    return true;
+}
+
+static bool add_match(struct path_scratch *scratch, uint32_t prefix, size_t step)
+{
+    const struct path_resolved *place = scratch->out->workspace;
+    struct slice spelt = scratch->prefixes->list[prefix - 1].path;
+    if (slice_eq(spelt, (struct slice){place->text, place->steps[step].end})) {
+        return true;
+    }
+    void *matches = scratch->matches;
+    if (!path_grow(&matches, scratch->match_count, &scratch->match_cap, sizeof(*scratch->matches),
+                   READINGS_MOST)) {
+        return false;
+    }
+    scratch->matches = matches;
+    scratch->matches[scratch->match_count++] = (struct path_match){prefix, (uint32_t)step};
+    return true;
+}
+
+static bool match_again(struct path_scratch *scratch, size_t step)
+{
+    const struct path_step *file = &scratch->out->workspace->steps[step];
+    if (!look_again(scratch)) {
+        return false;
+    }
+    size_t low = 0, high = scratch->now_count;
+    const struct path_now wanted = {file->dev, file->ino, 0};
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_now(&scratch->now[middle], &wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    for (;
+         low < scratch->now_count && scratch->now[low].dev == file->dev && scratch->now[low].ino == file->ino;
+         low++) {
+        if (!add_match(scratch, scratch->now[low].prefix, step)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int compare_matches(const void *a, const void *b)
+{
+    const struct path_match *left = a, *right = b;
+    if (left->prefix != right->prefix) {
+        return left->prefix < right->prefix ? -1 : 1;
+    }
+    return left->step < right->step ? -1 : left->step > right->step;
+}
+
+/* Finds the prefixes that are the same file as a step of the path at hand, in the order of loading. */
+static bool find_matches(struct path_scratch *scratch)
+{
+    const struct path_resolved *place = scratch->out->workspace;
+    scratch->match_count = 0;
+    for (size_t i = 0; i < place->step_count; i++) {
+        const struct path_step *step = &place->steps[i];
+        for (uint32_t id = path_prefixes_of_file(scratch->prefixes, step->dev, step->ino); id != 0;
+             id = path_prefixes_next_of_file(scratch->prefixes, id)) {
+            if (!add_match(scratch, id, i)) {
+                return false;
+            }
+        }
+        if (step->linked && !match_again(scratch, i)) {
+            return false;
+        }
+    }
+    if (scratch->match_count > 1) {
+        qsort(scratch->matches, scratch->match_count, sizeof(*scratch->matches), compare_matches);
+    }
+    return true;
+}
+
+/* A match's prefix with the rest of the path at hand. */
+static struct slice spell(struct path_scratch *scratch, const struct path_match *match)
+{
+    const struct path_resolved *place = scratch->out->workspace;
+    struct slice prefix = scratch->prefixes->list[match->prefix - 1].path;
+    size_t end = place->steps[match->step].end;
+    struct slice rest = {place->text + end, place->len - end};
+    if (end == 1 && place->len > 1) {
+        rest = (struct slice){place->text, place->len};
+    }
+    if (prefix.len == 1 && rest.len > 0) {
+        prefix.len = 0;
+    }
+    memcpy(scratch->spelt, prefix.ptr, prefix.len);
+    if (rest.len > 0) {
+        memcpy(scratch->spelt + prefix.len, rest.ptr, rest.len);
+    }
+    return (struct slice){scratch->spelt, prefix.len + rest.len};
+}
+
+/* ---- Trees ---- */
+
+static bool collect_id(void *context, uint32_t id)
+{
+    struct path_scratch *scratch = context;
+    void *ids = scratch->ids;
+    if (!path_grow(&ids, scratch->id_count, &scratch->id_cap, sizeof(*scratch->ids), READINGS_MOST)) {
+        return false;
+    }
+    scratch->ids = ids;
+    scratch->ids[scratch->id_count++] = id;
+    return true;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static bool add_below(struct path_scratch *scratch, struct reading reading)
+{
+    reading.via = READING_VIA_TREE;
+    if (scratch->id_count > 1) {
+        qsort(scratch->ids, scratch->id_count, sizeof(*scratch->ids), compare_ids);
+    }
+    for (size_t i = 0; i < scratch->id_count; i++) {
+        if (i > 0 && scratch->ids[i] == scratch->ids[i - 1]) {
+            continue;
+        }
+        reading.path = scratch->prefixes->list[scratch->ids[i] - 1].path;
+        if (add_path(scratch, reading) == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- The readings of one resolution ---- */
+
+/* Adds what the workspace holds, its other spellings and, for a tree, the prefixes below any of them. */
+static bool add_place(struct path_scratch *scratch, struct reading reading, bool tree)
+{
+    const struct path_resolved *place = scratch->out->workspace;
+    if (!place->readable) {
+        return add_unreadable(scratch, reading);
+    }
+    reading.kind = READING_PATH;
+    reading.path = (struct slice){place->text, place->len};
+    struct path_slot *slot = add_path(scratch, reading);
+    if (slot == NULL) {
+        return false;
+    }
+    tree = tree && !slot->expanded;
+    if (slot->spelt && !tree) {
+        return true;
+    }
+    slot->spelt = true;
+    slot->expanded = slot->expanded || tree;
+    scratch->id_count = 0;
+    if (!find_matches(scratch) ||
+        (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
+        return false;
+    }
+    reading.via = READING_VIA_SAME_FILE;
+    for (size_t i = 0; i < scratch->match_count; i++) {
+        reading.path = spell(scratch, &scratch->matches[i]);
+        if (reading.path.len > LIMIT_PATH_BYTES) {
+            if (!add_unreadable(scratch, reading)) {
+                return false;
+            }
+            continue;
+        }
+        if (add_path(scratch, reading) == NULL ||
+            (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
+            return false;
+        }
+    }
+    return add_below(scratch, reading);
+}
+
+/* ---- Starts ---- */
+
+/* Keeps the state of the resolution that the workspace holds. */
+static bool keep_walk(struct path_scratch *scratch, struct path_start *start)
+{
+    const struct path_resolved *place = scratch->out->workspace;
+    start->walked = true;
+    start->readable = place->readable;
+    if (!place->readable) {
+        return true;
+    }
+    start->links = place->links;
+    start->step_count = place->step_count;
+    start->canonical = arena_copy(&scratch->out->arena, (struct slice){place->text, place->len});
+    struct path_step *steps = arena_array(&scratch->out->arena, place->step_count, sizeof(*steps));
+    if (start->canonical.ptr == NULL || steps == NULL) {
+        return false;
+    }
+    memcpy(steps, place->steps, place->step_count * sizeof(*steps));
+    start->steps = steps;
+    return true;
+}
+
+static bool walk_start(struct path_scratch *scratch, struct path_start *start)
+{
+    if (start->walked) {
+        return true;
+    }
+    path_resolve(scratch->out->workspace, start->text, SLICE(""), PATH_KERNEL);
+    return keep_walk(scratch, start);
+}
+
+static bool is_sound(struct slice text)
+{
+    return text.len <= LIMIT_PATH_BYTES && (text.len == 0 || memchr(text.ptr, '\0', text.len) == NULL);
+}
+
+/* A text that is no absolute path, or has an unsound part, makes each relative string unreadable from it. */
+static struct path_start start_of(struct slice text, bool sound)
+{
+    bool usable = sound && text.len > 0 && text.ptr[0] == '/';
+    return (struct path_start){.text = text, .usable = usable, .dotdot = usable && path_has_dotdot(text)};
+}
+
+/* Adds a start, unless an earlier one has the same text. */
+static void add_start(struct path_scratch *scratch, struct slice text, bool sound)
+{
+    struct path_start start = start_of(text, sound);
+    for (size_t i = 0; i < scratch->start_count; i++) {
+        if (scratch->starts[i].usable == start.usable && slice_eq(scratch->starts[i].text, text)) {
+            return;
+        }
+    }
+    scratch->starts[scratch->start_count++] = start;
+}
+
+static bool add_joined_start(struct path_scratch *scratch, struct slice start, struct slice text)
+{
+    char *joined = arena_alloc(&scratch->out->arena, start.len + text.len + 1);
+    if (joined == NULL) {
+        return false;
+    }
+    if (start.len > 0) {
+        memcpy(joined, start.ptr, start.len);
+    }
+    joined[start.len] = '/';
+    if (text.len > 0) {
+        memcpy(joined + start.len + 1, text.ptr, text.len);
+    }
+    add_start(scratch, (struct slice){joined, start.len + 1 + text.len}, is_sound(start) && is_sound(text));
+    return true;
+}
+
+/* The working directory and the roots, then from each of them a base argument's text. */
+static bool make_starts(struct path_scratch *scratch)
+{
+    const struct path_base *base = scratch->base;
+    struct arena *arena = &scratch->out->arena;
+    size_t own = 1 + base->root_count;
+    scratch->starts = arena_array(arena, own + BASE_NAMES * (own + 1), sizeof(*scratch->starts));
+    scratch->start_count = 0;
+    if (scratch->starts == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < own; i++) {
+        struct slice text = arena_copy(arena, i == 0 ? base->cwd : base->roots[i - 1]);
+        if (text.ptr == NULL) {
+            return false;
+        }
+        add_start(scratch, text, is_sound(text));
+    }
+    own = scratch->start_count;
+    for (size_t i = 0; i < BASE_NAMES; i++) {
+        const struct json_value *value = json_get(scratch->call->doc, scratch->call->input, base_names[i]);
+        if (!json_is(value, JSON_STRING)) {
+            continue;
+        }
+        struct slice text = json_str(value);
+        bool absolute = text.len > 0 && text.ptr[0] == '/';
+        if (absolute) {
+            struct slice copy = arena_copy(arena, text);
+            if (copy.ptr == NULL) {
+                return false;
+            }
+            add_start(scratch, copy, is_sound(text));
+        }
+        for (size_t j = 0; j < own && !absolute; j++) {
+            if (!add_joined_start(scratch, scratch->starts[j].text, text)) {
+                return false;
+            }
+        }
+        if (path_is_home(text) && !add_joined_start(scratch, base->home, path_below_home(text))) {
+            return false;
+        }
+    }
+    scratch->starts_made = true;
+    return true;
+}
+
+/* ---- Strings ---- */
+
+/* One form, sound, from one start, both ways. */
+static bool add_from(struct path_scratch *scratch, struct reading reading, bool tree,
+                     struct path_start *start, struct slice text)
+{
+    struct path_resolved *place = scratch->out->workspace;
+    bool dotdot = start->dotdot || path_has_dotdot(text);
+    reading.mode = PATH_TEXTUAL;
+    if (!start->usable) {
+        return add_unreadable(scratch, reading);
+    }
+    if (!walk_start(scratch, start)) {
+        return false;
+    }
+    place->readable = false;
+    if (start->readable) {
+        path_resolve_on(place, start, text);
+    }
+    /* Where no link was followed, `..` took the same names away as it would in the text. */
+    if (!dotdot || (place->readable && place->links == 0)) {
+        return add_place(scratch, reading, tree);
+    }
+    path_resolve(place, start->text, text, PATH_TEXTUAL);
+    if (!add_place(scratch, reading, tree)) {
+        return false;
+    }
+    reading.mode = PATH_KERNEL;
+    place->readable = false;
+    if (start->readable) {
+        path_resolve_on(place, start, text);
+    }
+    return add_place(scratch, reading, tree);
+}
+
+static bool add_absolute(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)
+{
+    if (!scratch->top.usable) {
+        scratch->top = start_of(SLICE("/"), true);
+    }
+    return add_from(scratch, reading, tree, &scratch->top, text);
+}
+
+static bool add_relative(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)
+{
+    if (!scratch->starts_made && !make_starts(scratch)) {
+        return false;
+    }
+    for (size_t i = 0; i < scratch->start_count; i++) {
+        reading.start = scratch->starts[i].text;
+        if (!add_from(scratch, reading, tree, &scratch->starts[i], text)) {
+            return false;
+        }
+    }
+    if (!path_is_home(text)) {
+        return true;
+    }
+    if (scratch->home.text.ptr == NULL) {
+        scratch->home = start_of(scratch->base->home, is_sound(scratch->base->home));
+    }
+    reading.form = READING_FORM_HOME;
+    reading.start = (struct slice){NULL, 0};
+    return add_from(scratch, reading, tree, &scratch->home, path_below_home(text));
+}
+
+bool path_places_add_plain(struct path_scratch *scratch, struct path_origin origin, struct slice text)
+{
+    struct reading reading = {
+        .name = scratch->name,
+        .value = origin.value,
+        .form = READING_FORM_WRITTEN,
+    };
+    if (!is_sound(text)) {
+        return add_unreadable(scratch, reading);
+    }
+    if (text.len > 0 && text.ptr[0] == '/') {
+        return add_absolute(scratch, reading, origin.tree, text);
+    }
+    return add_relative(scratch, reading, origin.tree, text);
+}
+
+bool path_places_add_uri(struct path_scratch *scratch, struct path_origin origin, struct slice text)
+{
+    struct reading reading = {
+        .name = scratch->name,
+        .value = origin.value,
+        .form = READING_FORM_URI,
+    };
+    buf_reset(&scratch->uri);
+    enum path_uri uri = path_decode_uri(text, &scratch->uri);
+    if (!buf_ok(&scratch->uri)) {
+        return false;
+    }
+    struct slice path = buf_slice_of(&scratch->uri);
+    if (uri != PATH_URI_OK || !is_sound(path)) {
+        return add_unreadable(scratch, reading);
+    }
+    return add_absolute(scratch, reading, origin.tree, path);
+}

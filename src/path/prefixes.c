@@ -1,0 +1,452 @@
+/* The prefixes of the loaded rules: canonicalised once, then found by text, by file, and by what lies below.
+ *
+ * By text they stand in a trie of components, whose edges are in one hash table. A walk down a path sees
+ * every prefix above it and stops where no prefix goes on; what lies below a path is the subtree of its node.
+ */
+#include <stdlib.h>
+
+#include "base/intern.h"
+#include "path/internal.h"
+
+struct node {
+    const char *name; /* its component: a part of some prefix's text */
+    uint32_t len;
+    uint32_t hash;
+    uint32_t parent, child, sibling; /* 0: none; the root is node 0 and nobody's child */
+    uint32_t prefix;                 /* an id, or 0 */
+};
+
+/* What is needed only until the loading is over. */
+struct loading {
+    struct path_resolved textual, kernel;
+    struct arena arena;
+    struct intern texts; /* absolute texts as written, and, by their numbers, */
+    uint32_t *ids;       /* what they came to */
+    uint32_t id_cap;
+};
+
+struct path_prefix_tables {
+    struct arena texts;
+    uint32_t list_cap;
+    struct node *nodes;
+    uint32_t node_count, node_cap;
+    uint32_t *edges; /* nodes, by parent and name */
+    uint32_t edge_mask;
+    uint32_t *by_file; /* ids, by device and inode; the first of each file */
+    uint32_t file_mask;
+    uint32_t *next_of_file; /* by id - 1 */
+    uint32_t *files;        /* ids of those that were no directories */
+    uint32_t file_count;
+    struct loading *loading;
+};
+
+#define EDGES_LEAST 64u
+
+static struct loading *loading_create(void)
+{
+    struct loading *loading = malloc(sizeof(*loading));
+    if (loading != NULL) {
+        arena_init(&loading->arena, 0);
+        intern_init(&loading->texts, &loading->arena);
+        loading->ids = NULL;
+        loading->id_cap = 0;
+    }
+    return loading;
+}
+
+static void loading_destroy(struct loading *loading)
+{
+    if (loading != NULL) {
+        intern_finish(&loading->texts);
+        arena_finish(&loading->arena);
+        free(loading->ids);
+        free(loading);
+    }
+}
+
+struct path_prefixes *path_prefixes_create(void)
+{
+    struct path_prefixes *prefixes = calloc(1, sizeof(*prefixes));
+    struct path_prefix_tables *tables = calloc(1, sizeof(*tables));
+    if (prefixes == NULL || tables == NULL) {
+        free(prefixes);
+        free(tables);
+        return NULL;
+    }
+    prefixes->tables = tables;
+    arena_init(&tables->texts, 0);
+    tables->nodes = calloc(EDGES_LEAST / 2, sizeof(*tables->nodes));
+    tables->edges = calloc(EDGES_LEAST, sizeof(*tables->edges));
+    tables->loading = loading_create();
+    if (tables->nodes == NULL || tables->edges == NULL || tables->loading == NULL) {
+        path_prefixes_destroy(prefixes);
+        return NULL;
+    }
+    tables->node_cap = EDGES_LEAST / 2;
+    tables->edge_mask = EDGES_LEAST - 1;
+    tables->node_count = 1;
+    return prefixes;
+}
+
+void path_prefixes_destroy(struct path_prefixes *prefixes)
+{
+    if (prefixes == NULL) {
+        return;
+    }
+    struct path_prefix_tables *tables = prefixes->tables;
+    loading_destroy(tables->loading);
+    arena_finish(&tables->texts);
+    free(tables->nodes);
+    free(tables->edges);
+    free(tables->by_file);
+    free(tables->next_of_file);
+    free(tables->files);
+    free(tables);
+    free(prefixes->list);
+    free(prefixes);
+}
+
+/* ---- The trie ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 32;
+}
+
+static uint32_t hash_edge(uint32_t parent, struct slice name)
+{
+    uint64_t hash = mix(parent, name.len);
+    while (name.len >= 8) {
+        uint64_t word;
+        memcpy(&word, name.ptr, sizeof(word));
+        hash = mix(hash, word);
+        name = slice_from(name, 8);
+    }
+    uint64_t last = 0;
+    memcpy(&last, name.ptr, name.len);
+    return (uint32_t)mix(hash, last);
+}
+
+static uint32_t find_edge(const struct path_prefix_tables *tables, uint32_t parent, struct slice name,
+                          uint32_t hash)
+{
+    for (uint32_t at = hash & tables->edge_mask; tables->edges[at] != 0; at = (at + 1) & tables->edge_mask) {
+        const struct node *node = &tables->nodes[tables->edges[at]];
+        if (node->hash == hash && node->parent == parent &&
+            slice_eq((struct slice){node->name, node->len}, name)) {
+            return tables->edges[at];
+        }
+    }
+    return 0;
+}
+
+/* Takes the next component off a canonical path without its first slash; false at the end. */
+static bool next_name(struct slice *rest, struct slice *ret_name)
+{
+    if (rest->len == 0) {
+        return false;
+    }
+    const char *slash = memchr(rest->ptr, '/', rest->len);
+    size_t len = slash == NULL ? rest->len : (size_t)(slash - rest->ptr);
+    *ret_name = (struct slice){rest->ptr, len};
+    *rest = slice_from(*rest, slash == NULL ? len : len + 1);
+    return true;
+}
+
+static void put_edge(struct path_prefix_tables *tables, uint32_t node)
+{
+    uint32_t at = tables->nodes[node].hash & tables->edge_mask;
+    while (tables->edges[at] != 0) {
+        at = (at + 1) & tables->edge_mask;
+    }
+    tables->edges[at] = node;
+}
+
+/* Doubles the nodes and the edges; at most half of the edges are in use. */
+static bool grow_trie(struct path_prefix_tables *tables)
+{
+    if (tables->node_cap > UINT32_MAX / 8) {
+        return false;
+    }
+    struct node *nodes = realloc(tables->nodes, 2 * (size_t)tables->node_cap * sizeof(*nodes));
+    if (nodes == NULL) {
+        return false;
+    }
+    tables->nodes = nodes;
+    uint32_t *edges = calloc(4 * (size_t)tables->node_cap, sizeof(*edges));
+    if (edges == NULL) {
+        return false;
+    }
+    free(tables->edges);
+    tables->edges = edges;
+    tables->edge_mask = 4 * tables->node_cap - 1;
+    tables->node_cap *= 2;
+    for (uint32_t i = 1; i < tables->node_count; i++) {
+        put_edge(tables, i);
+    }
+    return true;
+}
+
+/* The node of a canonical path whose text stays; added with all above it. False without memory. */
+static bool add_node(struct path_prefix_tables *tables, struct slice path, uint32_t *ret_node)
+{
+    struct slice rest = slice_from(path, 1), name;
+    uint32_t at = 0;
+    while (next_name(&rest, &name)) {
+        uint32_t hash = hash_edge(at, name);
+        uint32_t child = find_edge(tables, at, name, hash);
+        if (child == 0) {
+            if (tables->node_count == tables->node_cap && !grow_trie(tables)) {
+                return false;
+            }
+            child = tables->node_count++;
+            tables->nodes[child] = (struct node){.name = name.ptr,
+                                                 .len = (uint32_t)name.len,
+                                                 .hash = hash,
+                                                 .parent = at,
+                                                 .sibling = tables->nodes[at].child};
+            tables->nodes[at].child = child;
+            put_edge(tables, child);
+        }
+        at = child;
+    }
+    *ret_node = at;
+    return true;
+}
+
+static bool find_node(const struct path_prefix_tables *tables, struct slice path, uint32_t *ret_node)
+{
+    struct slice rest = slice_from(path, 1), name;
+    uint32_t at = 0;
+    while (next_name(&rest, &name)) {
+        at = find_edge(tables, at, name, hash_edge(at, name));
+        if (at == 0) {
+            return false;
+        }
+    }
+    *ret_node = at;
+    return true;
+}
+
+size_t path_prefixes_above(const struct path_prefixes *prefixes, struct slice path, uint32_t *ret_ids,
+                           size_t max)
+{
+    const struct path_prefix_tables *tables = prefixes->tables;
+    struct slice rest = slice_from(path, 1), name;
+    size_t count = 0;
+    uint32_t at = 0;
+    do {
+        uint32_t id = tables->nodes[at].prefix;
+        if (id != 0) {
+            if (count < max) {
+                ret_ids[count] = id;
+            }
+            count++;
+        }
+        if (!next_name(&rest, &name)) {
+            break;
+        }
+        at = find_edge(tables, at, name, hash_edge(at, name));
+    } while (at != 0);
+    return count;
+}
+
+bool path_prefixes_below(const struct path_prefixes *prefixes, struct slice path,
+                         bool (*visit)(void *context, uint32_t id), void *context)
+{
+    const struct node *nodes = prefixes->tables->nodes;
+    uint32_t top;
+    if (!find_node(prefixes->tables, path, &top)) {
+        return true;
+    }
+    uint32_t at = nodes[top].child;
+    while (at != 0) {
+        if (nodes[at].prefix != 0 && !visit(context, nodes[at].prefix)) {
+            return false;
+        }
+        if (nodes[at].child != 0) {
+            at = nodes[at].child;
+            continue;
+        }
+        while (at != top && nodes[at].sibling == 0) {
+            at = nodes[at].parent;
+        }
+        at = at == top ? 0 : nodes[at].sibling;
+    }
+    return true;
+}
+
+/* ---- Loading ---- */
+
+/* Adds a canonical path, or finds it; 0 without memory. */
+static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_resolved *place)
+{
+    struct path_prefix_tables *tables = prefixes->tables;
+    struct slice path = {place->text, place->len};
+    uint32_t node;
+    if (find_node(tables, path, &node) && tables->nodes[node].prefix != 0) {
+        return tables->nodes[node].prefix;
+    }
+    if (prefixes->count == tables->list_cap) {
+        uint32_t cap = tables->list_cap == 0 ? 16 : tables->list_cap * 2;
+        struct path_prefix *list = realloc(prefixes->list, cap * sizeof(*list));
+        if (list == NULL) {
+            return 0;
+        }
+        prefixes->list = list;
+        tables->list_cap = cap;
+    }
+    path = arena_copy(&tables->texts, path);
+    if (path.ptr == NULL || !add_node(tables, path, &node)) {
+        return 0;
+    }
+    const struct path_step *last = &place->steps[place->step_count - 1];
+    struct path_prefix *prefix = &prefixes->list[prefixes->count++];
+    *prefix = (struct path_prefix){.path = path};
+    if (place->exists) {
+        prefix->dev = last->dev;
+        prefix->ino = last->ino;
+        prefix->exists = true;
+        prefix->directory = last->directory;
+    }
+    tables->nodes[node].prefix = prefixes->count;
+    return prefixes->count;
+}
+
+/* Where what an absolute text came to is remembered: many rules share a prefix. */
+static uint32_t *remembered(struct loading *loading, struct slice text)
+{
+    uint32_t number = intern_add(&loading->texts, text);
+    if (number == 0) {
+        return NULL;
+    }
+    if (number > loading->id_cap) {
+        uint32_t cap = loading->id_cap == 0 ? 64 : loading->id_cap * 2;
+        uint32_t *ids = realloc(loading->ids, cap * sizeof(*ids));
+        if (ids == NULL) {
+            return NULL;
+        }
+        memset(ids + loading->id_cap, 0, (cap - loading->id_cap) * sizeof(*ids));
+        loading->ids = ids;
+        loading->id_cap = cap;
+    }
+    return &loading->ids[number - 1];
+}
+
+enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const struct path_base *base,
+                                          struct slice text, uint32_t *ret_id, struct buf *ret_two)
+{
+    struct loading *loading = prefixes->tables->loading;
+    uint32_t unused = 0, *memory = &unused;
+    if (text.len > LIMIT_PATH_BYTES) {
+        return PATH_PREFIX_UNREADABLE;
+    }
+    if (text.len > 0 && text.ptr[0] == '/') {
+        memory = remembered(loading, text);
+        if (memory == NULL) {
+            return PATH_PREFIX_NO_MEMORY;
+        }
+        if (*memory != 0) {
+            *ret_id = *memory;
+            return PATH_PREFIX_OK;
+        }
+    }
+    struct slice start = base->cwd;
+    if (path_is_home(text)) {
+        start = base->home;
+        text = path_below_home(text);
+    }
+    struct path_resolved *textual = &loading->textual, *kernel = textual;
+    path_resolve(textual, start, text, PATH_TEXTUAL);
+    if (path_has_dotdot(text) || path_has_dotdot(start)) {
+        kernel = &loading->kernel;
+        path_resolve(kernel, start, text, PATH_KERNEL);
+    }
+    if (!textual->readable || !kernel->readable) {
+        return PATH_PREFIX_UNREADABLE;
+    }
+    if (!slice_eq((struct slice){textual->text, textual->len}, (struct slice){kernel->text, kernel->len})) {
+        if (ret_two != NULL) {
+            buf_bytes(ret_two, textual->text, textual->len);
+            buf_text(ret_two, " and ");
+            buf_bytes(ret_two, kernel->text, kernel->len);
+        }
+        return PATH_PREFIX_AMBIGUOUS;
+    }
+    uint32_t id = add_prefix(prefixes, textual);
+    if (id == 0) {
+        return PATH_PREFIX_NO_MEMORY;
+    }
+    *ret_id = *memory = id;
+    return PATH_PREFIX_OK;
+}
+
+/* ---- By file ---- */
+
+static uint32_t hash_file(dev_t dev, ino_t ino)
+{
+    return (uint32_t)mix(mix(0, (uint64_t)dev), (uint64_t)ino);
+}
+
+bool path_prefixes_seal(struct path_prefixes *prefixes)
+{
+    struct path_prefix_tables *tables = prefixes->tables;
+    uint32_t size = 16;
+    while (size < 2 * (uint64_t)prefixes->count) {
+        size *= 2;
+    }
+    tables->by_file = calloc(size, sizeof(*tables->by_file));
+    tables->next_of_file = calloc((size_t)prefixes->count + 1, sizeof(*tables->next_of_file));
+    tables->files = calloc((size_t)prefixes->count + 1, sizeof(*tables->files));
+    if (tables->by_file == NULL || tables->next_of_file == NULL || tables->files == NULL) {
+        return false;
+    }
+    tables->file_mask = size - 1;
+    for (uint32_t i = 0; i < prefixes->count; i++) {
+        if (!prefixes->list[i].exists || !prefixes->list[i].directory) {
+            tables->files[tables->file_count++] = i + 1;
+        }
+    }
+    /* From the last to the first, so that each chain is in the order of loading. */
+    for (uint32_t id = prefixes->count; id > 0; id--) {
+        const struct path_prefix *prefix = &prefixes->list[id - 1];
+        if (!prefix->exists) {
+            continue;
+        }
+        uint32_t at = hash_file(prefix->dev, prefix->ino) & tables->file_mask, first;
+        while ((first = tables->by_file[at]) != 0 && (prefixes->list[first - 1].dev != prefix->dev ||
+                                                      prefixes->list[first - 1].ino != prefix->ino)) {
+            at = (at + 1) & tables->file_mask;
+        }
+        tables->next_of_file[id - 1] = first;
+        tables->by_file[at] = id;
+    }
+    loading_destroy(tables->loading);
+    tables->loading = NULL;
+    return true;
+}
+
+uint32_t path_prefixes_of_file(const struct path_prefixes *prefixes, dev_t dev, ino_t ino)
+{
+    const struct path_prefix_tables *tables = prefixes->tables;
+    uint32_t id;
+    for (uint32_t at = hash_file(dev, ino) & tables->file_mask; (id = tables->by_file[at]) != 0;
+         at = (at + 1) & tables->file_mask) {
+        if (prefixes->list[id - 1].dev == dev && prefixes->list[id - 1].ino == ino) {
+            break;
+        }
+    }
+    return id;
+}
+
+uint32_t path_prefixes_next_of_file(const struct path_prefixes *prefixes, uint32_t id)
+{
+    return prefixes->tables->next_of_file[id - 1];
+}
+
+const uint32_t *path_prefixes_files(const struct path_prefixes *prefixes, size_t *ret_count)
+{
+    *ret_count = prefixes->tables->file_count;
+    return prefixes->tables->files;
+}

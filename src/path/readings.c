@@ -1,0 +1,334 @@
+/* The walk over a call's input: which of its strings are paths, in the order of the readings. */
+#include <stdlib.h>
+
+#include "path/internal.h"
+
+/* What a value is, from the names above it. Arrays hand it on; objects hand on only that they are part of a
+ * tree argument, and their members' own names say the rest. */
+enum context {
+    CONTEXT_PATH = 1,
+    CONTEXT_URI = 2, /* of its strings only file: URIs count */
+    CONTEXT_BASE = 4,
+    CONTEXT_TREE = 8,
+};
+
+struct frame {
+    uint32_t end; /* the index behind the container */
+    uint8_t context;
+    bool object;
+};
+
+struct walk {
+    struct path_scratch *scratch;
+    const struct path_argument_view *view;
+    const struct json_doc *doc;
+    unsigned depth;
+    struct frame frames[LIMIT_JSON_DEPTH];
+};
+
+bool readings_init(struct readings *readings)
+{
+    *readings = (struct readings){.list = NULL};
+    arena_init(&readings->arena, 0);
+    struct path_scratch *scratch = calloc(1, sizeof(*scratch));
+    readings->workspace = malloc(sizeof(*readings->workspace));
+    readings->scratch = scratch;
+    if (scratch == NULL || readings->workspace == NULL || !path_places_init(scratch)) {
+        readings_finish(readings);
+        return false;
+    }
+    scratch->out = readings;
+    return true;
+}
+
+void readings_finish(struct readings *readings)
+{
+    struct path_scratch *scratch = readings->scratch;
+    if (scratch != NULL) {
+        for (unsigned i = 0; i < scratch->texts_made; i++) {
+            json_finish(&scratch->texts[i]);
+        }
+        path_places_finish(scratch);
+        free(scratch);
+    }
+    free(readings->workspace);
+    free(readings->list);
+    arena_finish(&readings->arena);
+    *readings = (struct readings){.list = NULL};
+}
+
+/* ---- Strings ---- */
+
+static bool is_json_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Whether a text may be a non-empty array of strings: worth a parse. */
+static bool looks_like_array(struct slice text)
+{
+    while (text.len > 0 && is_json_space(text.ptr[0])) {
+        text = slice_from(text, 1);
+    }
+    while (text.len > 0 && is_json_space(text.ptr[text.len - 1])) {
+        text.len--;
+    }
+    return text.len >= 4 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']';
+}
+
+static enum readings_result take_string(struct path_scratch *scratch, struct slice text, unsigned context,
+                                        uint32_t value, unsigned level);
+
+/* Reads the elements when a text is that of a non-empty array of strings. */
+static enum readings_result take_array_text(struct path_scratch *scratch, struct slice text, unsigned context,
+                                            uint32_t value, unsigned level)
+{
+    if (level == PATH_TEXT_LEVELS) {
+        return READINGS_OVER_LIMIT;
+    }
+    if (level == scratch->texts_made) {
+        json_init(&scratch->texts[scratch->texts_made++]);
+    }
+    struct json_doc *doc = &scratch->texts[level];
+    const struct json_options options = {.max_depth = 1, .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct json_error error;
+    if (!json_parse(doc, text, &options, &error)) {
+        return error.code == JSON_ERROR_MEMORY ? READINGS_NO_MEMORY : READINGS_OK;
+    }
+    const struct json_value *root = json_root(doc), *v;
+    if (!json_is(root, JSON_ARRAY)) {
+        return READINGS_OK;
+    }
+    for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {
+        if (v->type != JSON_STRING) {
+            return READINGS_OK;
+        }
+    }
+    for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {
+        enum readings_result result = take_string(scratch, json_str(v), context, value, level + 1);
+        if (result != READINGS_OK) {
+            return result;
+        }
+    }
+    return READINGS_OK;
+}
+
+/* `level` counts the array texts around the string; each of them doubles the text, so they are few. */
+static enum readings_result take_string(struct path_scratch *scratch, struct slice text, unsigned context,
+                                        uint32_t value, unsigned level)
+{
+    bool uri = path_is_uri(text);
+    bool plain = (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0;
+    if (uri || plain) {
+        if (++scratch->strings > LIMIT_CALL_PATHS) {
+            return READINGS_OVER_LIMIT;
+        }
+        struct path_origin origin = {value, (context & CONTEXT_TREE) != 0};
+        bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
+        scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
+        if ((resolve && uri && !path_places_add_uri(scratch, origin, text)) ||
+            (resolve && plain && !path_places_add_plain(scratch, origin, text))) {
+            return READINGS_NO_MEMORY;
+        }
+    }
+    return looks_like_array(text) ? take_array_text(scratch, text, context, value, level) : READINGS_OK;
+}
+
+/* ---- The walk ---- */
+
+static unsigned member_context(const struct walk *walk, struct slice name)
+{
+    const struct frame *frame = &walk->frames[walk->depth - 1];
+    unsigned context = frame->context & CONTEXT_TREE;
+    enum path_argument kind = path_argument_kind(walk->view, name);
+    if (kind != PATH_ARGUMENT_NOT) {
+        context |= CONTEXT_PATH;
+    }
+    if (kind == PATH_ARGUMENT_URI) {
+        context |= CONTEXT_URI;
+    }
+    if (walk->depth == 1 && path_is_base_name(name)) {
+        context |= CONTEXT_PATH | CONTEXT_BASE;
+    }
+    if (walk->depth == 1 && path_argument_is_tree(walk->view, name)) {
+        context |= CONTEXT_PATH | CONTEXT_TREE;
+    }
+    return context;
+}
+
+static enum readings_result take_scalar(struct walk *walk, const struct json_value *v, unsigned context,
+                                        bool argument)
+{
+    struct path_scratch *scratch = walk->scratch;
+    uint32_t value = (uint32_t)(v - walk->doc->values);
+    bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
+    if (v->type == JSON_STRING) {
+        return take_string(scratch, json_str(v), context, value, 0);
+    }
+    if (v->type == JSON_NULL) {
+        if (!argument || (context & CONTEXT_TREE) == 0) {
+            return READINGS_OK;
+        }
+        scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
+        struct path_origin origin = {value, true};
+        return resolve && !path_places_add_plain(scratch, origin, SLICE("")) ? READINGS_NO_MEMORY
+                                                                             : READINGS_OK;
+    }
+    if ((context & CONTEXT_PATH) == 0) {
+        return READINGS_OK;
+    }
+    scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
+    struct path_origin origin = {value, false};
+    return resolve && !path_places_add_unreadable(scratch, origin) ? READINGS_NO_MEMORY : READINGS_OK;
+}
+
+/* Values stand in the order of the text, so one pass over them is the walk; the frames say what each is in.
+ */
+static enum readings_result walk_input(struct walk *walk, const struct json_value *input)
+{
+    const struct json_value *values = walk->doc->values;
+    uint32_t at = (uint32_t)(input - values) + 1;
+    walk->depth = 1;
+    walk->frames[0] = (struct frame){input->next, 0, true};
+    for (;;) {
+        while (walk->depth > 0 && at == walk->frames[walk->depth - 1].end) {
+            walk->depth--;
+        }
+        if (walk->depth == 0) {
+            return READINGS_OK;
+        }
+        const struct frame *frame = &walk->frames[walk->depth - 1];
+        unsigned context = frame->context;
+        bool argument = walk->depth == 1;
+        if (frame->object) {
+            context = member_context(walk, json_str(&values[at]));
+            at++;
+        }
+        const struct json_value *v = &values[at++];
+        if (v->type == JSON_ARRAY || v->type == JSON_OBJECT) {
+            if (walk->depth == LIMIT_JSON_DEPTH) {
+                return READINGS_OVER_LIMIT;
+            }
+            bool object = v->type == JSON_OBJECT;
+            walk->frames[walk->depth++] =
+                (struct frame){v->next, (uint8_t)(object ? context & CONTEXT_TREE : context), object};
+            continue;
+        }
+        enum readings_result result = take_scalar(walk, v, context, argument);
+        if (result != READINGS_OK) {
+            return result;
+        }
+    }
+}
+
+/* ---- Names ---- */
+
+static bool has_argument(const struct call *call, struct slice name)
+{
+    const struct json_value *v;
+    for (v = json_first(call->doc, call->input); v != NULL; v = json_right(call->doc, call->input, v)) {
+        if (slice_eq_ascii_case(json_str(v), name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A tree argument that is absent is as an empty string. */
+static bool add_absent_trees(struct path_scratch *scratch, const struct path_argument_view *view)
+{
+    struct path_tree_position position = {0, 0};
+    struct slice name;
+    while (path_argument_next_tree(view, &position, &name)) {
+        if (has_argument(scratch->call, name)) {
+            continue;
+        }
+        scratch->other_paths = true;
+        if ((scratch->flags & READINGS_NO_RESOLVE) == 0 &&
+            !path_places_add_plain(scratch, (struct path_origin){0, true}, SLICE(""))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum readings_result make_for_name(struct path_scratch *scratch, const struct path_argument_view *view)
+{
+    const struct call *call = scratch->call;
+    if (call->input != NULL && (scratch->flags & READINGS_REMOTE) == 0) {
+        struct walk walk = {.scratch = scratch, .view = view, .doc = call->doc};
+        enum readings_result result = walk_input(&walk, call->input);
+        if (result != READINGS_OK) {
+            return result;
+        }
+        if (!add_absent_trees(scratch, view)) {
+            return READINGS_NO_MEMORY;
+        }
+    }
+    if (scratch->other_paths && (scratch->flags & READINGS_NO_RESOLVE) == 0) {
+        return READINGS_OK;
+    }
+    struct reading none = {.kind = READING_NO_PATH, .name = scratch->name};
+    return path_places_append(scratch, none) ? READINGS_OK : READINGS_NO_MEMORY;
+}
+
+/* Most names of one call have the same arguments; the files are not looked at again for them. */
+static bool copy_for_name(struct path_scratch *scratch, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct reading reading = scratch->out->list[i];
+        reading.name = scratch->name;
+        if (!path_places_append(scratch, reading)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum readings_result make_all(struct path_scratch *scratch, const struct path_arguments *arguments)
+{
+    const struct call *call = scratch->call;
+    struct path_argument_view first = {.arguments = arguments};
+    size_t first_count = 0;
+    for (size_t i = 0; i < call->name_count; i++) {
+        struct path_argument_view view = path_argument_view_of(arguments, &call->names[i]);
+        path_places_begin_name(scratch, (uint16_t)i);
+        if (i > 0 && path_argument_views_alike(&first, &view)) {
+            if (!copy_for_name(scratch, first_count)) {
+                return READINGS_NO_MEMORY;
+            }
+            continue;
+        }
+        enum readings_result result = make_for_name(scratch, &view);
+        if (result != READINGS_OK) {
+            return result;
+        }
+        if (scratch->strings > scratch->out->strings) {
+            scratch->out->strings = scratch->strings;
+        }
+        if (i == 0) {
+            first = view;
+            first_count = scratch->out->count;
+        }
+    }
+    return READINGS_OK;
+}
+
+enum readings_result readings_make(struct readings *readings, const struct call *call,
+                                   const struct path_base *base, const struct path_arguments *arguments,
+                                   const struct path_prefixes *prefixes, unsigned flags)
+{
+    struct path_scratch *scratch = readings->scratch;
+    scratch->call = call;
+    scratch->base = base;
+    scratch->prefixes = prefixes;
+    scratch->flags = flags;
+    readings->strings = 0;
+    path_places_begin_call(scratch);
+    enum readings_result result =
+        call->name_count > UINT16_MAX ? READINGS_OVER_LIMIT : make_all(scratch, arguments);
+    if (result != READINGS_OK) {
+        readings->count = 0;
+    }
+    return result;
+}

@@ -1,0 +1,91 @@
+/* file: URIs. Three forms are read, file:/PATH, file:///PATH and file://localhost/PATH; whatever else begins
+ * with `file:` is unreadable rather than no path, since some program may well open it. */
+#include "path/internal.h"
+
+/* What stands behind `file:`; ptr is NULL when the text does not begin so. */
+static struct slice after_scheme(struct slice text)
+{
+    static const char scheme[] = {'f', 'i', 'l', 'e', ':'};
+    while (text.len > 0 && (unsigned char)text.ptr[0] <= ' ') {
+        text = slice_from(text, 1);
+    }
+    if (text.len < sizeof(scheme) || !slice_eq_ascii_case((struct slice){text.ptr, sizeof(scheme)},
+                                                          (struct slice){scheme, sizeof(scheme)})) {
+        return (struct slice){NULL, 0};
+    }
+    return slice_from(text, sizeof(scheme));
+}
+
+bool path_is_uri(struct slice text)
+{
+    return after_scheme(text).ptr != NULL;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    if (c >= 'a' && c <= 'f') {
+        return c - 'a' + 10;
+    }
+    if (c >= 'A' && c <= 'F') {
+        return c - 'A' + 10;
+    }
+    return -1;
+}
+
+/* Decodes into `out`, which has room for as many bytes as the text. */
+static bool decode(struct slice text, char *out, size_t *ret_len)
+{
+    size_t len = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        char c = text.ptr[i];
+        if (c == '?' || c == '#' || c == '\\') {
+            return false;
+        }
+        if (c == '%') {
+            int high = text.len - i > 2 ? hex_digit(text.ptr[i + 1]) : -1;
+            int low = text.len - i > 2 ? hex_digit(text.ptr[i + 2]) : -1;
+            if (high < 0 || low < 0) {
+                return false;
+            }
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        if (c == '\0') {
+            return false;
+        }
+        out[len++] = c;
+    }
+    *ret_len = len;
+    return true;
+}
+
+enum path_uri path_decode_uri(struct slice text, struct buf *ret_path)
+{
+    struct slice rest = after_scheme(text);
+    if (rest.ptr == NULL) {
+        return PATH_URI_NONE;
+    }
+    /* Before the scheme too: a NUL anywhere makes the argument unreadable. */
+    if (memchr(text.ptr, '\0', text.len) != NULL) {
+        return PATH_URI_UNREADABLE;
+    }
+    if (slice_starts_with(rest, SLICE("//"))) {
+        rest = slice_from(rest, 2);
+        if (slice_starts_with(rest, SLICE("localhost/"))) {
+            rest = slice_from(rest, SLICE("localhost").len);
+        }
+    }
+    if (rest.len == 0 || rest.ptr[0] != '/') {
+        return PATH_URI_UNREADABLE;
+    }
+    size_t len;
+    char *out = buf_reserve(ret_path, rest.len);
+    if (out == NULL || !decode(rest, out, &len)) {
+        return PATH_URI_UNREADABLE;
+    }
+    buf_added(ret_path, len);
+    return PATH_URI_OK;
+}

@@ -1,0 +1,403 @@
+/* file: URIs, the lists of arguments, and the tables of prefixes. */
+#include "check.h"
+#include "path/internal.h"
+#include "tree.h"
+
+/* ---- URIs ---- */
+
+static void uri(int line, struct slice text, enum path_uri kind, const char *want)
+{
+    struct buf path;
+    buf_init(&path, 8192);
+    enum path_uri got = path_decode_uri(text, &path);
+    bool same = got == kind && buf_ok(&path) && slice_is(buf_slice_of(&path), want);
+    if (!same) {
+        printf("line %d: %.*s: kind %d, %.*s\n", line, SLICE_FMT(text), got, SLICE_FMT(buf_slice_of(&path)));
+    }
+    CHECK(same);
+    CHECK(path_is_uri(text) == (kind != PATH_URI_NONE));
+    buf_finish(&path);
+}
+
+#define URI(text, want)      uri(__LINE__, SLICE(text), PATH_URI_OK, want)
+#define URI_UNREADABLE(text) uri(__LINE__, SLICE(text), PATH_URI_UNREADABLE, "")
+#define URI_NONE(text)       uri(__LINE__, SLICE(text), PATH_URI_NONE, "")
+
+static void uris(void)
+{
+    URI("file:/a", "/a");
+    URI("file:///a", "/a");
+    URI("file://localhost/a", "/a");
+    URI("file:/", "/");
+    URI("file:///", "/");
+    URI("file://localhost/", "/");
+    URI("FILE:///a", "/a");
+    URI("fIlE:/a", "/a");
+    URI("  \t\r\n\x01 file:///a", "/a");
+    URI("file:////a", "//a");
+    URI("file:///a/../b/./c//", "/a/../b/./c//");
+    URI("file:///a%20b", "/a b");
+    URI("file:///%2e%2E/%2Fetc", "/..//etc");
+    URI("file:///a%2541", "/a%41");
+    URI("file:///a+b", "/a+b");
+    URI("file:///a%3Fb%23c%5Cd", "/a?b#c\\d");
+    URI("file:///\xc3\xa4%C3%a4", "/\xc3\xa4\xc3\xa4");
+    URI("file:///a ", "/a ");
+    URI("file:///a:b@c", "/a:b@c");
+    URI("file:///%01%ff", "/\x01\xff");
+
+    URI_UNREADABLE("file:");
+    URI_UNREADABLE("file:a");
+    URI_UNREADABLE("file:./a");
+    URI_UNREADABLE("file://");
+    URI_UNREADABLE("file://localhost");
+    URI_UNREADABLE("file://a");
+    URI_UNREADABLE("file://host/a");
+    URI_UNREADABLE("file://LOCALHOST/a");
+    URI_UNREADABLE("file://Localhost/a");
+    URI_UNREADABLE("file://localhost:80/a");
+    URI_UNREADABLE("file://user@localhost/a");
+    URI_UNREADABLE("file://127.0.0.1/a");
+    URI_UNREADABLE("file://%6cocalhost/a");
+    URI_UNREADABLE("file:\\a");
+    URI_UNREADABLE("file:/a\\b");
+    URI_UNREADABLE("file:///a?");
+    URI_UNREADABLE("file:///a?b");
+    URI_UNREADABLE("file:///a#b");
+    URI_UNREADABLE("file:///a%");
+    URI_UNREADABLE("file:///a%2");
+    URI_UNREADABLE("file:///a%2g");
+    URI_UNREADABLE("file:///a%g2");
+    URI_UNREADABLE("file:///a% 2");
+    URI_UNREADABLE("file:///a%00");
+    URI_UNREADABLE("file:///a%00/../b");
+    URI_UNREADABLE("file:///a\0");
+    URI_UNREADABLE("\0file:///a");
+    URI_UNREADABLE("file:%2Fa");
+    URI_UNREADABLE("file: /a");
+
+    URI_NONE("");
+    URI_NONE(" ");
+    URI_NONE("file");
+    URI_NONE("file ");
+    URI_NONE("files:///a");
+    URI_NONE("http://a/file:///b");
+    URI_NONE("/file:///a");
+    URI_NONE("\xc2\xa0"
+             "file:///a");
+    URI_NONE("\"file:///a\"");
+
+    /* Appended; and beyond the ceiling it is not. */
+    struct buf path;
+    buf_init(&path, 8);
+    buf_text(&path, "x");
+    CHECK(path_decode_uri(SLICE("file:///a%41"), &path) == PATH_URI_OK);
+    CHECK_BYTES(path.ptr, path.len, "x/aA");
+    CHECK(path_decode_uri(SLICE("file:///abcdef"), &path) == PATH_URI_UNREADABLE && !buf_ok(&path));
+    buf_finish(&path);
+}
+
+/* ---- Arguments ---- */
+
+static struct path_arguments *arguments;
+
+static struct path_argument_view view_of(const char *server, const char *tool)
+{
+    struct call_name name = {.tool = slice_of(tool)};
+    if (server != NULL) {
+        name.server = slice_of(server);
+        name.has_server = true;
+    }
+    return path_argument_view_of(arguments, &name);
+}
+
+static enum path_argument kind(const char *server, const char *tool, const char *argument)
+{
+    struct path_argument_view view = view_of(server, tool);
+    return path_argument_kind(&view, slice_of(argument));
+}
+
+/* The tree arguments in their order, with a space behind each. */
+static const char *trees(const char *server, const char *tool)
+{
+    static char text[256];
+    struct path_argument_view view = view_of(server, tool);
+    struct path_tree_position position = {0, 0};
+    struct slice name;
+    text[0] = '\0';
+    while (path_argument_next_tree(&view, &position, &name)) {
+        CHECK(path_argument_is_tree(&view, name));
+        strncat(text, name.ptr, name.len);
+        strcat(text, " ");
+    }
+    return text;
+}
+
+static void change(enum path_list list, const char *key, const char *name)
+{
+    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name)));
+}
+
+static void built_in_arguments(void)
+{
+    static const char *const paths[] = {"path",        "paths",    "file",          "files",    "file_path",
+                                        "filePath",    "filename", "notebook_path", "source",   "directory",
+                                        "destination", "src",      "dst",           "old_path", "new_path",
+                                        "dir",         "folder",   "FILEPATH",      "Path",     "sRc"};
+    static const char *const others[] = {"",       "pat", "pathx", "text", "content", "file-path",
+                                         "paths ", "cwd", "url",   "URL",  "name",    "notebook_paths"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+        CHECK(kind(NULL, "t", paths[i]) == PATH_ARGUMENT_PATH);
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+        CHECK(kind("s", "t", others[i]) == PATH_ARGUMENT_NOT);
+    }
+    CHECK(kind(NULL, "t", "uri") == PATH_ARGUMENT_URI && kind(NULL, "t", "Uri") == PATH_ARGUMENT_URI);
+    CHECK_BYTES(trees(NULL, "t"), strlen(trees(NULL, "t")), "");
+    static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
+    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
+        CHECK(strcmp(trees("s", tree_tools[i]), "path ") == 0);
+    }
+    CHECK(strcmp(trees(NULL, "grep"), "") == 0);
+}
+
+static void changed_arguments(void)
+{
+    change(PATH_LIST_PATHS, "t", "Target");
+    CHECK(kind(NULL, "t", "target") == PATH_ARGUMENT_PATH && kind("s", "t", "TARGET") == PATH_ARGUMENT_PATH);
+    CHECK(kind(NULL, "u", "target") == PATH_ARGUMENT_NOT && kind(NULL, "t", "path") == PATH_ARGUMENT_PATH);
+    change(PATH_LIST_PATHS, "t", "-source");
+    CHECK(kind(NULL, "t", "SOURCE") == PATH_ARGUMENT_NOT && kind(NULL, "u", "source") == PATH_ARGUMENT_PATH);
+    /* The last one of a key stands. */
+    change(PATH_LIST_PATHS, "t", "source");
+    CHECK(kind(NULL, "t", "source") == PATH_ARGUMENT_PATH);
+    change(PATH_LIST_PATHS, "t", "-Source");
+    CHECK(kind(NULL, "t", "source") == PATH_ARGUMENT_NOT);
+    /* `*`, then the tool, then the server's tool, whatever the order of loading. */
+    change(PATH_LIST_PATHS, "s/t", "source");
+    CHECK(kind("s", "t", "source") == PATH_ARGUMENT_PATH && kind("r", "t", "source") == PATH_ARGUMENT_NOT);
+    change(PATH_LIST_PATHS, "*", "-target");
+    change(PATH_LIST_PATHS, "*", "where");
+    CHECK(kind("s", "t", "target") == PATH_ARGUMENT_PATH && kind(NULL, "u", "target") == PATH_ARGUMENT_NOT);
+    CHECK(kind("x", "y", "where") == PATH_ARGUMENT_PATH);
+    change(PATH_LIST_PATHS, "y", "-where");
+    CHECK(kind("x", "y", "where") == PATH_ARGUMENT_NOT);
+    /* A key with a slash: the server's tool, and a tool of that name. */
+    change(PATH_LIST_PATHS, "a/b", "both");
+    CHECK(kind("a", "b", "both") == PATH_ARGUMENT_PATH && kind(NULL, "a/b", "both") == PATH_ARGUMENT_PATH);
+    CHECK(kind("z", "a/b", "both") == PATH_ARGUMENT_PATH && kind(NULL, "b", "both") == PATH_ARGUMENT_NOT);
+    CHECK(kind("a/", "b", "both") == PATH_ARGUMENT_NOT && kind("ab", "b", "both") == PATH_ARGUMENT_NOT);
+    change(PATH_LIST_PATHS, "t", "-uri");
+    CHECK(kind(NULL, "t", "uri") == PATH_ARGUMENT_NOT);
+    /* One list says nothing about the other. */
+    CHECK(strcmp(trees("s", "t"), "") == 0);
+
+    change(PATH_LIST_TREES, "Grep", "also");
+    change(PATH_LIST_TREES, "*", "Everywhere");
+    change(PATH_LIST_TREES, "*", "also");
+    change(PATH_LIST_TREES, "s/Grep", "last");
+    change(PATH_LIST_TREES, "s/Grep", "ALSO");
+    CHECK(strcmp(trees(NULL, "Grep"), "path Everywhere also ") == 0);
+    CHECK(strcmp(trees("s", "Grep"), "path Everywhere also last ") == 0);
+    CHECK(strcmp(trees("s", "t"), "Everywhere also ") == 0);
+    change(PATH_LIST_TREES, "s/Grep", "-Path");
+    change(PATH_LIST_TREES, "s/Grep", "-everywhere");
+    CHECK(strcmp(trees("s", "Grep"), "also last ") == 0);
+    change(PATH_LIST_TREES, "s/Grep", "path");
+    CHECK(strcmp(trees("s", "Grep"), "path also last ") == 0);
+    CHECK(kind("s", "Grep", "everywhere") == PATH_ARGUMENT_NOT);
+
+    for (int i = 0; i < 1000; i++) {
+        char key[32], name[32];
+        (void)snprintf(key, sizeof(key), "tool%d", i % 100);
+        (void)snprintf(name, sizeof(name), "%sname%d", i % 3 == 0 ? "-" : "", i);
+        change(PATH_LIST_PATHS, key, name);
+    }
+    CHECK(kind("s", "tool7", "NAME107") == PATH_ARGUMENT_PATH &&
+          kind("s", "tool7", "name207") == PATH_ARGUMENT_NOT);
+    CHECK(kind("s", "tool8", "name107") == PATH_ARGUMENT_NOT &&
+          kind("s", "t", "target") == PATH_ARGUMENT_PATH);
+
+    struct path_argument_view a = view_of("s", "u"), b = view_of("r", "v"), c = view_of("s", "t");
+    CHECK(path_argument_views_alike(&a, &b) && !path_argument_views_alike(&a, &c));
+}
+
+/* ---- Prefixes ---- */
+
+static struct path_prefixes *prefixes;
+static struct path_base base;
+
+static uint32_t add(const char *text, enum path_prefix_result want)
+{
+    uint32_t id = 0;
+    CHECK(path_prefixes_add(prefixes, &base, tree_slice(text), &id, NULL) == want);
+    return id;
+}
+
+static const char *above(const char *path)
+{
+    static char text[256];
+    uint32_t ids[16];
+    size_t count = path_prefixes_above(prefixes, tree_slice(path), ids, 16);
+    text[0] = '\0';
+    for (size_t i = 0; i < count && i < 16; i++) {
+        (void)snprintf(text + strlen(text), 16, "%u ", ids[i]);
+    }
+    return text;
+}
+
+static bool mark(void *context, uint32_t id)
+{
+    ((char *)context)[id]++;
+    return true;
+}
+
+/* Which prefixes are below, as a sum of 1 << id, each seen once. */
+static unsigned below(const char *path)
+{
+    char seen[32] = {0};
+    unsigned sum = 0;
+    CHECK(path_prefixes_below(prefixes, tree_slice(path), mark, seen));
+    for (unsigned i = 0; i < 32; i++) {
+        CHECK(seen[i] <= 1);
+        sum |= (unsigned)seen[i] << i;
+    }
+    return sum;
+}
+
+static void tables(void)
+{
+    static char home[PATH_MAX];
+    (void)strcpy(home, tree_text("$/home"));
+    base = (struct path_base){.cwd = slice_of(tree_root), .home = slice_of(home)};
+    prefixes = path_prefixes_create();
+    tree_need(prefixes != NULL, "prefixes");
+    CHECK(add("$/d", PATH_PREFIX_OK) == 1);
+    CHECK(add("$/d/e/f", PATH_PREFIX_OK) == 2);
+    CHECK(add("d/", PATH_PREFIX_OK) == 1);
+    CHECK(add("link", PATH_PREFIX_OK) == 1);
+    CHECK(add("$/absent/x", PATH_PREFIX_OK) == 3);
+    CHECK(add("~", PATH_PREFIX_OK) == 4);
+    CHECK(add("~//new", PATH_PREFIX_OK) == 5);
+    CHECK(add("$/~", PATH_PREFIX_OK) == 6);
+    CHECK(add("/", PATH_PREFIX_OK) == 7);
+    CHECK(add("$/hard", PATH_PREFIX_OK) == 8);
+    CHECK(add("$/d/e", PATH_PREFIX_OK) == 9);
+    CHECK(add("$/d/e", PATH_PREFIX_OK) == 9);
+    CHECK(add("d/e/..", PATH_PREFIX_OK) == 1);
+    CHECK(add("$/loop", PATH_PREFIX_UNREADABLE) == 0);
+    CHECK(add("link/../d", PATH_PREFIX_OK) == 1);
+    CHECK(add("loop/../d", PATH_PREFIX_UNREADABLE) == 0);
+    struct buf two;
+    uint32_t id = 0;
+    buf_init(&two, 1000);
+    CHECK(path_prefixes_add(prefixes, &base, SLICE("far/.."), &id, &two) == PATH_PREFIX_AMBIGUOUS && id == 0);
+    CHECK_BYTES(two.ptr, two.len, tree_text("$ and $/d"));
+    CHECK(path_prefixes_add(prefixes, &base, SLICE("far/.."), &id, NULL) == PATH_PREFIX_AMBIGUOUS);
+    buf_finish(&two);
+    char text[LIMIT_PATH_BYTES + 1];
+    memset(text, '/', sizeof(text));
+    text[0] = '~';
+    CHECK(path_prefixes_add(prefixes, &base, (struct slice){text, sizeof(text)}, &id, NULL) ==
+          PATH_PREFIX_UNREADABLE);
+    CHECK(path_prefixes_add(prefixes, &base, (struct slice){text, sizeof(text) - 1}, &id, NULL) ==
+              PATH_PREFIX_OK &&
+          id == 4);
+
+    CHECK(prefixes->count == 9 && slice_eq(prefixes->list[0].path, tree_slice("$/d")));
+    CHECK(prefixes->list[0].exists && prefixes->list[0].directory && !prefixes->list[2].exists);
+    CHECK(prefixes->list[7].exists && !prefixes->list[7].directory);
+    CHECK(path_prefixes_seal(prefixes));
+
+    CHECK(strcmp(above("/"), "7 ") == 0);
+    CHECK(strcmp(above("/elsewhere/x"), "7 ") == 0);
+    CHECK(strcmp(above("$/d/e/f/g/h"), "7 1 9 2 ") == 0);
+    CHECK(strcmp(above("$/d"), "7 1 ") == 0);
+    CHECK(strcmp(above("$/dd/e"), "7 ") == 0);
+    CHECK(strcmp(above("$/absent"), "7 ") == 0);
+    CHECK(strcmp(above("$/absent/x"), "7 3 ") == 0);
+    uint32_t one[1];
+    CHECK(path_prefixes_above(prefixes, tree_slice("$/d/e/f"), one, 1) == 4 && one[0] == 7);
+
+    CHECK(below("/") == (0x3FE & ~(1u << 7)));
+    CHECK(below("$/d") == (1u << 2 | 1u << 9));
+    CHECK(below("$/d/e") == 1u << 2);
+    CHECK(below("$/d/e/f") == 0 && below("$/other") == 0 && below("$/absent") == 1u << 3);
+
+    struct stat st;
+    CHECK(stat("hard", &st) == 0 && path_prefixes_of_file(prefixes, st.st_dev, st.st_ino) == 2);
+    CHECK(path_prefixes_next_of_file(prefixes, 2) == 8 && path_prefixes_next_of_file(prefixes, 8) == 0);
+    CHECK(stat("other", &st) == 0 && path_prefixes_of_file(prefixes, st.st_dev, st.st_ino) == 0);
+    size_t count;
+    const uint32_t *files = path_prefixes_files(prefixes, &count);
+    CHECK(count == 5 && files[0] == 2 && files[1] == 3 && files[2] == 5 && files[3] == 6 && files[4] == 8);
+    path_prefixes_destroy(prefixes);
+}
+
+/* Against the plain definitions, over a few thousand prefixes. */
+static void many_prefixes(void)
+{
+    prefixes = path_prefixes_create();
+    tree_need(prefixes != NULL, "prefixes");
+    char text[64];
+    unsigned long seed = 1;
+    for (int i = 0; i < 3000; i++) {
+        size_t at = 0, parts = 1 + (size_t)i % 5;
+        for (size_t j = 0; j < parts; j++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            at += (size_t)snprintf(text + at, sizeof(text) - at, "/x%lu", (seed >> 33) % 7);
+        }
+        uint32_t id;
+        CHECK(path_prefixes_add(prefixes, &base, (struct slice){text, at}, &id, NULL) == PATH_PREFIX_OK &&
+              slice_is(prefixes->list[id - 1].path, text));
+    }
+    CHECK(path_prefixes_seal(prefixes));
+    static char seen[4096];
+    int wrong = 0;
+    for (uint32_t i = 0; i < prefixes->count; i++) {
+        struct slice path = prefixes->list[i].path;
+        uint32_t ids[8];
+        size_t count = path_prefixes_above(prefixes, path, ids, 8), at = 0;
+        memset(seen, 0, sizeof(seen));
+        CHECK(path_prefixes_below(prefixes, path, mark, seen));
+        for (uint32_t j = 0; j < prefixes->count; j++) {
+            struct slice other = prefixes->list[j].path;
+            wrong += seen[j + 1] != (j != i && path_is_under(other, path));
+            at += path_is_under(path, other);
+        }
+        wrong += at != count;
+        for (size_t j = 0; j < count && j < 8; j++) {
+            wrong += !path_is_under(path, prefixes->list[ids[j] - 1].path);
+            wrong += j > 0 && prefixes->list[ids[j] - 1].path.len <= prefixes->list[ids[j - 1] - 1].path.len;
+        }
+    }
+    CHECK(prefixes->count > 1000 && wrong == 0);
+    path_prefixes_destroy(prefixes);
+}
+
+int main(void)
+{
+    uris();
+    arguments = path_arguments_create();
+    tree_need(arguments != NULL, "arguments");
+    built_in_arguments();
+    changed_arguments();
+    path_arguments_destroy(arguments);
+    path_arguments_destroy(NULL);
+
+    tree_begin();
+    tree_dir("d");
+    tree_dir("d/e");
+    tree_file("d/e/f");
+    tree_dir("home");
+    tree_file("other");
+    tree_link("link", "d");
+    tree_link("far", "d/e");
+    tree_link("loop", "loop");
+    tree_hard("hard", "d/e/f");
+    tables();
+    many_prefixes();
+    path_prefixes_destroy(NULL);
+    tree_end();
+    return check_done();
+}
