@@ -1,0 +1,178 @@
+#include "journal/event.h"
+
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "journal/redact.h"
+
+#define PATHS_MAX 65536u /* bytes of the list of paths as written; a mark says how many there were */
+
+static void member(struct buf *buf, const char *name)
+{
+    buf_byte(buf, '"');
+    buf_text(buf, name);
+    buf_bytes(buf, "\":", 2);
+}
+
+static void text_member(struct buf *buf, const char *name, struct slice text)
+{
+    if (text.len != 0) {
+        member(buf, name);
+        redact_text(buf, text);
+        buf_byte(buf, ',');
+    }
+}
+
+static void constant_member(struct buf *buf, const char *name, const char *text)
+{
+    if (text != NULL) {
+        member(buf, name);
+        json_write_string(buf, slice_of(text));
+        buf_byte(buf, ',');
+    }
+}
+
+static void hash_member(struct buf *buf, const char *name, const uint8_t *hash)
+{
+    if (hash != NULL) {
+        char hex[HASH_HEX + 1];
+        hash_to_hex(hash, hex);
+        constant_member(buf, name, hex);
+    }
+}
+
+static void paths_member(struct buf *buf, const struct event *event)
+{
+    if (event->path_count == 0) {
+        return;
+    }
+    member(buf, "paths");
+    size_t begin = buf->len;
+    buf_byte(buf, '[');
+    for (size_t i = 0; i < event->path_count; i++) {
+        if (i > 0) {
+            buf_byte(buf, ',');
+        }
+        if (buf->len - begin > PATHS_MAX) {
+            buf_printf(buf, "\"\xE2\x80\xA6[truncated, %zu elements]\"", event->path_count);
+            break;
+        }
+        redact_text(buf, event->paths[i]);
+    }
+    buf_bytes(buf, "],", 2);
+}
+
+/* The detail comes as text. False when it is not exactly one JSON value. */
+static bool detail_member(struct buf *buf, struct slice detail, struct json_doc *doc)
+{
+    const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct json_error error;
+    if (detail.len == 0) {
+        return true;
+    }
+    if (!json_parse(doc, detail, &options, &error)) {
+        return false;
+    }
+    member(buf, "detail");
+    redact_write(buf, doc, json_root(doc));
+    buf_byte(buf, ',');
+    return true;
+}
+
+static void session_member(struct buf *buf, const struct event *event)
+{
+    if (event->has_session) {
+        member(buf, "sessionKey");
+        buf_text(buf, "{\"channel\":");
+        redact_text(buf, event->channel);
+        buf_text(buf, ",\"thread\":");
+        redact_text(buf, event->thread);
+        buf_bytes(buf, "},", 2);
+    }
+}
+
+bool event_write(struct buf *buf, const struct event *event, struct json_doc *doc,
+                 struct event_parts *ret_parts)
+{
+    size_t begin = buf->len, end[EVENT_PARTS];
+    text_member(buf, "actor", event->actor);
+    hash_member(buf, "callHash", event->call_hash);
+    text_member(buf, "correlationId", event->correlation_id);
+    bool done = detail_member(buf, event->detail, doc);
+    end[0] = buf->len;
+    if (event->input != NULL) {
+        member(buf, "input");
+        redact_write(buf, event->input_doc, event->input);
+        buf_byte(buf, ',');
+    }
+    constant_member(buf, "kind", event->kind);
+    constant_member(buf, "outcome", event->outcome);
+    paths_member(buf, event);
+    end[1] = buf->len;
+    text_member(buf, "reason", event->reason);
+    text_member(buf, "ruleId", event->rule);
+    end[2] = buf->len;
+    text_member(buf, "server", event->server);
+    session_member(buf, event);
+    text_member(buf, "toolName", event->tool);
+    end[3] = buf->len;
+    if (!done || !buf_ok(buf) || event->kind == NULL) {
+        /* A failed buffer still holds what was staged before this event. */
+        buf->len = begin;
+        buf->failed = false;
+        return false;
+    }
+    ret_parts->at = begin;
+    for (size_t i = 0, from = begin; i < EVENT_PARTS; from = end[i++]) {
+        ret_parts->len[i] = end[i] - from;
+    }
+    return true;
+}
+
+bool event_line(struct buf *buf, const char *parts_bytes, const struct event_parts *parts, const char *ts,
+                struct hasher *hasher, struct chain *chain)
+{
+    const char *part = parts_bytes + parts->at;
+    size_t begin = buf->len;
+    uint8_t hash[HASH_SIZE];
+    buf_byte(buf, '{');
+    buf_bytes(buf, part, parts->len[0]);
+    part += parts->len[0];
+    size_t gap = buf->len;
+    char *hex = buf_reserve(buf, sizeof("\"hash\":\"\",") - 1 + HASH_HEX);
+    if (hex == NULL) {
+        return false;
+    }
+    buf_text(buf, "\"hash\":\"");
+    size_t hex_at = buf->len;
+    buf_added(buf, HASH_HEX);
+    buf_text(buf, "\",");
+    size_t rest = buf->len;
+    buf_bytes(buf, part, parts->len[1]);
+    part += parts->len[1];
+    constant_member(buf, "prevHash", chain->hash);
+    buf_bytes(buf, part, parts->len[2]);
+    part += parts->len[2];
+    member(buf, "seq");
+    buf_u64(buf, chain->seq + 1);
+    buf_byte(buf, ',');
+    buf_bytes(buf, part, parts->len[3]);
+    constant_member(buf, "ts", ts);
+    buf_text(buf, "\"v\":1}");
+    if (!buf_ok(buf) || buf->len - begin > JOURNAL_LINE_MAX || !hasher_begin(hasher) ||
+        !hasher_add(hasher, (struct slice){chain->hash, HASH_HEX}) ||
+        !hasher_add(hasher, (struct slice){buf->ptr + begin, gap - begin}) ||
+        !hasher_add(hasher, (struct slice){buf->ptr + rest, buf->len - rest}) || !hasher_end(hasher, hash)) {
+        return false;
+    }
+    char text[HASH_HEX + 1];
+    hash_to_hex(hash, text);
+    memcpy(buf->ptr + hex_at, text, HASH_HEX);
+    buf_byte(buf, '\n');
+    if (!buf_ok(buf)) {
+        return false;
+    }
+    memcpy(chain->hash, text, sizeof(text));
+    chain->seq++;
+    return true;
+}

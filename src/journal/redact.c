@@ -1,0 +1,340 @@
+/* Values on their way into the journal and before people's eyes: secrets replaced, long strings and long
+ * containers cut. What comes out is canonical (RFC 8785), whatever went in, and redacting it once more
+ * changes nothing. */
+#include "journal/redact.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "journal/journal.h"
+#include "journal/secrets.h"
+
+#define MARK_ROOM   64u            /* of REDACT_STRING_MAX, for the mark that says how long the text was */
+#define FEW_MEMBERS 16u            /* members that need no memory of their own */
+#define CUT_NAME    "\xE2\x80\xA6" /* the member that stands for those cut off: U+2026 */
+
+static const struct slice hidden = {"[redacted]", 10};
+
+/* ---- Texts ---- */
+
+/* Removes a character that was cut in two from the end of valid or invalid UTF-8. */
+static size_t whole_characters(const char *bytes, size_t len)
+{
+    size_t at = len;
+    while (at > 0 && len - at < 3 && ((unsigned char)bytes[at - 1] & 0xC0) == 0x80) {
+        at--;
+    }
+    if (at == 0 || ((unsigned char)bytes[at - 1] & 0xC0) != 0xC0) {
+        return len;
+    }
+    unsigned char first = (unsigned char)bytes[at - 1];
+    size_t needs = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+    return len - (at - 1) < needs ? at - 1 : len;
+}
+
+/* Appends what can be kept of text, at most REDACT_STRING_MAX bytes, to an empty `out`; true if nothing was
+ * changed (then `out` is not used). */
+static bool unchanged_or_cleaned(struct buf *out, struct slice text)
+{
+    struct secret_scan scan = {.text = text, .stop = REDACT_STRING_MAX};
+    struct secret secret;
+    size_t copied = 0;
+    bool found = secret_next(&scan, &secret);
+    if (!found && text.len <= REDACT_STRING_MAX) {
+        return true;
+    }
+    while (found) {
+        buf_bytes(out, text.ptr + copied, secret.start - copied);
+        buf_printf(out, "[redacted %s]", secret.label);
+        copied = secret.end;
+        /* What starts where the room is used up need not be looked for. */
+        scan.stop = out->len >= REDACT_STRING_MAX ? copied : copied + (REDACT_STRING_MAX - out->len);
+        found = out->len < REDACT_STRING_MAX && secret_next(&scan, &secret);
+    }
+    size_t room = out->len < REDACT_STRING_MAX ? REDACT_STRING_MAX - out->len : 0;
+    size_t rest = text.len - copied;
+    buf_bytes(out, text.ptr + copied, rest < room ? rest : room);
+    if (buf_ok(out) && (rest > room || out->len > REDACT_STRING_MAX)) {
+        out->len = whole_characters(out->ptr, REDACT_STRING_MAX - MARK_ROOM);
+        buf_printf(out, CUT_NAME "[truncated, %zu bytes]", text.len);
+    }
+    return false;
+}
+
+void redact_text(struct buf *buf, struct slice text)
+{
+    struct buf clean;
+    buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
+    if (unchanged_or_cleaned(&clean, text)) {
+        json_write_bytes(buf, text);
+    } else if (buf_ok(&clean)) {
+        json_write_bytes(buf, buf_slice_of(&clean));
+    } else {
+        buf->failed = true;
+    }
+    buf_finish(&clean);
+}
+
+/* ---- Values ---- */
+
+struct redactor {
+    struct buf *out;
+    const struct json_doc *doc;
+    struct arena *arena; /* members of large objects, changed names */
+    size_t stop;         /* out->len beyond which nothing more is begun */
+    uint32_t depth;      /* containers that are open */
+};
+
+struct member {
+    struct slice name; /* as it will stand */
+    const struct json_value *key;
+};
+
+static void write_value(struct redactor *r, const struct json_value *v, enum secret_name kind);
+
+/* A number of a million digits is a long string too; what stands for it is a string. */
+static void write_number(struct redactor *r, const struct json_value *v)
+{
+    if (v->str_len > REDACT_NUMBER_MAX) {
+        buf_printf(r->out, "\"" CUT_NAME "[truncated, a number of %" PRIu32 " bytes]\"", v->str_len);
+    } else {
+        json_write_canonical(r->out, r->doc, v, JSON_NUMBER_JOURNAL);
+    }
+}
+
+static void write_text(struct redactor *r, const struct json_value *v, enum secret_name kind)
+{
+    struct slice text = json_str(v);
+    if (kind == SECRET_NAME_NO) {
+        redact_text(r->out, text);
+    } else {
+        json_write_string(r->out, text.len == 0 ? text : hidden);
+    }
+}
+
+/* An option whose value is the next element: ["--password", "…"]. */
+static bool is_secret_option(const struct json_value *v)
+{
+    struct slice text = json_str(v);
+    return v->type == JSON_STRING && slice_starts_with(text, SLICE("-")) &&
+           memchr(text.ptr, '=', text.len) == NULL && memchr(text.ptr, ' ', text.len) == NULL &&
+           secret_name(text) != SECRET_NAME_NO;
+}
+
+/* Takes what was written since `mark` back if it does not fit. */
+static bool take_back(struct redactor *r, size_t mark)
+{
+    if (r->out->failed || r->out->len <= r->stop) {
+        return false;
+    }
+    r->out->len = mark;
+    return true;
+}
+
+static void write_array(struct redactor *r, const struct json_value *array, enum secret_name kind)
+{
+    uint32_t count = 0;
+    /* One place less when there are too many: the mark takes it. */
+    uint32_t most = array->count > REDACT_ITEMS_MAX ? REDACT_ITEMS_MAX - 1 : REDACT_ITEMS_MAX;
+    bool option = false;
+    buf_byte(r->out, '[');
+    for (const struct json_value *v = json_first(r->doc, array); v != NULL;
+         v = json_right(r->doc, array, v)) {
+        size_t mark = r->out->len;
+        if (count > 0) {
+            buf_byte(r->out, ',');
+        }
+        bool is_option_value = option && !slice_starts_with(json_str(v), SLICE("-"));
+        if (count < most) {
+            write_value(r, v, is_option_value && v->type == JSON_STRING ? SECRET_NAME_TEXT : kind);
+        }
+        if (count == most || take_back(r, mark)) {
+            r->out->len = mark;
+            buf_printf(r->out, "%s\"" CUT_NAME "[truncated, %" PRIu32 " elements]\"", count > 0 ? "," : "",
+                       array->count);
+            break;
+        }
+        option = is_secret_option(v);
+        count++;
+    }
+    buf_byte(r->out, ']');
+}
+
+/* The name as it will stand. Fails (ptr NULL) for memory. */
+static struct slice clean_name(struct redactor *r, struct slice name)
+{
+    struct buf clean;
+    buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
+    struct slice result = name;
+    if (!unchanged_or_cleaned(&clean, name)) {
+        result = buf_ok(&clean) ? arena_copy(r->arena, buf_slice_of(&clean)) : (struct slice){NULL, 0};
+    }
+    buf_finish(&clean);
+    return result;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct member *left = a, *right = b;
+    int order = json_key_cmp(left->name, right->name);
+    /* qsort keeps no order among equals, and the first one written is the one that stays. */
+    return order != 0 ? order : (left->key > right->key) - (left->key < right->key);
+}
+
+/* Lists the members that may stay, sorted, each name once. Fails for memory. */
+static bool list_members(struct redactor *r, const struct json_value *object, struct member *members,
+                         uint32_t most, uint32_t *ret_count)
+{
+    uint32_t count = 0, kept = 0;
+    for (const struct json_value *key = json_first(r->doc, object); key != NULL && count < most;
+         key = json_right(r->doc, object, key)) {
+        members[count] = (struct member){clean_name(r, json_str(key)), key};
+        if (members[count++].name.ptr == NULL) {
+            return false;
+        }
+    }
+    qsort(members, count, sizeof(*members), by_name);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept == 0 || !slice_eq(members[kept - 1].name, members[i].name)) {
+            members[kept++] = members[i];
+        }
+    }
+    *ret_count = kept;
+    return true;
+}
+
+/* {"name": "API_KEY", "value": "…"}, as environments and headers are written. */
+static bool names_a_secret(struct redactor *r, const struct json_value *object)
+{
+    static const char *const names[] = {"name", "key", "header"};
+    if (object->count > FEW_MEMBERS) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        const struct json_value *name = json_get(r->doc, object, names[i]);
+        if (json_is(name, JSON_STRING) && secret_name(json_str(name)) != SECRET_NAME_NO) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum secret_name stricter(enum secret_name a, enum secret_name b)
+{
+    return a > b ? a : b;
+}
+
+static void write_member(struct redactor *r, const struct member *member, bool pair, enum secret_name kind)
+{
+    struct slice name = json_str(member->key);
+    enum secret_name own = pair && slice_is(name, "value") ? SECRET_NAME_TEXT : secret_name(name);
+    json_write_bytes(r->out, member->name);
+    buf_byte(r->out, ':');
+    write_value(r, json_member_value(member->key), stricter(own, kind));
+}
+
+/* The member that stands for those cut off, at `at`, in place of what was written from there. */
+static void write_cut(struct redactor *r, size_t at, uint32_t count)
+{
+    r->out->len = r->out->failed ? r->out->len : at;
+    buf_printf(r->out, "%s\"" CUT_NAME "\":\"[truncated, %" PRIu32 " members]\"",
+               r->out->len > 0 && r->out->ptr[r->out->len - 1] != '{' ? "," : "", count);
+}
+
+/* Writes the members in order. If some of the object's `all` are not among them, or the room is used up, one
+ * member more says so, in its place in the order. */
+static void write_members(struct redactor *r, const struct member *members, uint32_t count, uint32_t all,
+                          bool pair, enum secret_name kind)
+{
+    bool cut = count < all, said = false;
+    size_t place = SIZE_MAX; /* where the mark would stand */
+    for (uint32_t i = 0; i < count && !r->out->failed; i++) {
+        size_t mark = r->out->len;
+        if (place == SIZE_MAX && json_key_cmp(members[i].name, SLICE(CUT_NAME)) >= 0) {
+            place = mark;
+            if (cut) {
+                write_cut(r, mark, all);
+                said = true;
+            }
+        }
+        if (said && slice_is(members[i].name, CUT_NAME)) {
+            continue;
+        }
+        if (i > 0 || said) {
+            buf_byte(r->out, ',');
+        }
+        write_member(r, &members[i], pair, kind);
+        if (take_back(r, mark)) {
+            if (!said) {
+                write_cut(r, place == SIZE_MAX ? mark : place, all);
+            }
+            return;
+        }
+    }
+    if (cut && !said) {
+        write_cut(r, r->out->len, all);
+    }
+}
+
+static void write_object(struct redactor *r, const struct json_value *object, enum secret_name kind)
+{
+    struct member few[FEW_MEMBERS], *members = few;
+    uint32_t most = object->count > REDACT_ITEMS_MAX ? REDACT_ITEMS_MAX - 1 : object->count, count = 0;
+    if (object->count > FEW_MEMBERS) {
+        members = arena_array(r->arena, most, sizeof(*members));
+    }
+    if (members == NULL || !list_members(r, object, members, most, &count)) {
+        r->out->failed = true;
+        return;
+    }
+    buf_byte(r->out, '{');
+    write_members(r, members, count, object->count, names_a_secret(r, object), kind);
+    buf_byte(r->out, '}');
+}
+
+static void write_value(struct redactor *r, const struct json_value *v, enum secret_name kind)
+{
+    if (r->out->failed) {
+        return;
+    }
+    if (kind == SECRET_NAME_ALL && v->type != JSON_NULL) {
+        json_write_string(r->out, hidden);
+        return;
+    }
+    if (r->depth == LIMIT_JSON_DEPTH && v->count > 0) {
+        json_write_string(r->out, SLICE(CUT_NAME "[truncated, nested deeper]"));
+        return;
+    }
+    switch ((enum json_type)v->type) {
+    case JSON_ARRAY:
+        r->depth++;
+        write_array(r, v, kind);
+        r->depth--;
+        break;
+    case JSON_OBJECT:
+        r->depth++;
+        write_object(r, v, kind);
+        r->depth--;
+        break;
+    case JSON_STRING:
+        write_text(r, v, kind);
+        break;
+    case JSON_NUMBER:
+        write_number(r, v);
+        break;
+    case JSON_NULL:
+    case JSON_FALSE:
+    case JSON_TRUE:
+        json_write_canonical(r->out, r->doc, v, JSON_NUMBER_JOURNAL);
+        break;
+    }
+}
+
+void redact_write(struct buf *buf, const struct json_doc *doc, const struct json_value *value)
+{
+    struct arena arena;
+    arena_init(&arena, 0);
+    struct redactor r = {.out = buf, .doc = doc, .arena = &arena, .stop = buf->len + REDACT_VALUE_MAX};
+    write_value(&r, value, SECRET_NAME_NO);
+    arena_finish(&arena);
+}

@@ -1,0 +1,643 @@
+/* The tables of secrets, and the walk through a text that uses them.
+ *
+ * People read redacted texts before they approve a call, so a call must not be able to hide a command behind
+ * something that merely looks like a secret: a value in a text ends where a shell would see anything but a
+ * plain word, and one that holds a command substitution is left as it is. */
+#include "journal/secrets.h"
+
+#include <stdint.h>
+
+#define NAME_LENGTH  256u  /* of a member's name, letters and digits only; what follows is not looked at */
+#define WORD_LENGTH  64u   /* of a name in a text: `NAME=value` */
+#define VALUE_LENGTH 8192u /* of a quoted value in a text */
+
+/* ---- Names ---- */
+
+enum where {
+    WHOLE,    /* the name is the word */
+    AT_END,   /* the name ends with the word, digits after it not counted */
+    ANYWHERE, /* the name has the word in it */
+};
+
+struct name_pattern {
+    const char *word; /* lower case, letters and digits */
+    uint8_t where;    /* enum where */
+    uint8_t kind;     /* enum secret_name */
+    bool in_text;     /* also in a text, as in `NAME=value`, `NAME: value`, `--NAME value` */
+};
+
+static const struct name_pattern name_patterns[] = {
+    {"password", ANYWHERE, SECRET_NAME_ALL, true},
+    {"passwd", ANYWHERE, SECRET_NAME_ALL, true},
+    {"passphrase", ANYWHERE, SECRET_NAME_ALL, true},
+    {"passcode", ANYWHERE, SECRET_NAME_ALL, true},
+    {"passwort", ANYWHERE, SECRET_NAME_ALL, true},
+    {"pwd", AT_END, SECRET_NAME_ALL, true}, /* but see not_secret */
+    {"pass", WHOLE, SECRET_NAME_TEXT, false},
+    {"dbpass", AT_END, SECRET_NAME_ALL, true},
+    {"pin", WHOLE, SECRET_NAME_ALL, false},
+    {"otp", WHOLE, SECRET_NAME_ALL, false},
+    {"totp", WHOLE, SECRET_NAME_ALL, false},
+    {"psk", WHOLE, SECRET_NAME_ALL, true},
+    {"cvv", WHOLE, SECRET_NAME_ALL, false},
+    {"cvc", WHOLE, SECRET_NAME_ALL, false},
+    {"secret", ANYWHERE, SECRET_NAME_TEXT, true},
+    {"credential", ANYWHERE, SECRET_NAME_TEXT, true},
+    {"token", AT_END, SECRET_NAME_TEXT, true},
+    {"tokens", AT_END, SECRET_NAME_TEXT, false},
+    {"jwt", AT_END, SECRET_NAME_TEXT, true},
+    {"bearer", AT_END, SECRET_NAME_TEXT, false},
+    {"authorization", AT_END, SECRET_NAME_TEXT, true},
+    {"auth", AT_END, SECRET_NAME_TEXT, false},
+    {"cookie", AT_END, SECRET_NAME_TEXT, true},
+    {"cookies", AT_END, SECRET_NAME_TEXT, false},
+    {"apikey", ANYWHERE, SECRET_NAME_TEXT, true},
+    {"privatekey", ANYWHERE, SECRET_NAME_TEXT, true},
+    {"accesskey", AT_END, SECRET_NAME_TEXT, true},
+    {"accountkey", AT_END, SECRET_NAME_TEXT, true},
+    {"authkey", AT_END, SECRET_NAME_TEXT, true},
+    {"clientkey", AT_END, SECRET_NAME_TEXT, true},
+    {"deploykey", AT_END, SECRET_NAME_TEXT, true},
+    {"encryptionkey", AT_END, SECRET_NAME_TEXT, true},
+    {"hmackey", AT_END, SECRET_NAME_TEXT, true},
+    {"masterkey", AT_END, SECRET_NAME_TEXT, true},
+    {"servicekey", AT_END, SECRET_NAME_TEXT, true},
+    {"sharedkey", AT_END, SECRET_NAME_TEXT, true},
+    {"signingkey", AT_END, SECRET_NAME_TEXT, true},
+    {"sshkey", AT_END, SECRET_NAME_TEXT, true},
+    {"connectionstring", AT_END, SECRET_NAME_TEXT, true},
+    {"signature", AT_END, SECRET_NAME_TEXT, true},
+    {"sig", WHOLE, SECRET_NAME_TEXT, true},
+};
+
+/* The working directory of a shell. */
+static const char *const not_secret[] = {"pwd", "oldpwd"};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_alnum(char c)
+{
+    return is_digit(c) || is_letter(c);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+/* A name as the table has it. */
+static struct slice plain_name(struct slice name, char out[NAME_LENGTH])
+{
+    size_t len = 0;
+    for (size_t i = 0; i < name.len && len < NAME_LENGTH; i++) {
+        if (is_alnum(name.ptr[i])) {
+            out[len++] = lower(name.ptr[i]);
+        }
+    }
+    return (struct slice){out, len};
+}
+
+static bool name_matches(const struct name_pattern *pattern, struct slice name, struct slice without_digits)
+{
+    struct slice word = slice_of(pattern->word);
+    switch ((enum where)pattern->where) {
+    case WHOLE:
+        return slice_eq(name, word);
+    case AT_END:
+        return slice_ends_with(without_digits, word);
+    case ANYWHERE:
+        return name.len >= word.len && memmem(name.ptr, name.len, word.ptr, word.len) != NULL;
+    }
+    return false;
+}
+
+static enum secret_name look_up(struct slice raw, bool in_text)
+{
+    char bytes[NAME_LENGTH];
+    struct slice name = plain_name(raw, bytes);
+    struct slice without_digits = name;
+    while (without_digits.len > 0 && is_digit(name.ptr[without_digits.len - 1])) {
+        without_digits.len--;
+    }
+    if (without_digits.len < 3) {
+        return SECRET_NAME_NO; /* shorter than every word of the table */
+    }
+    for (size_t i = 0; i < COUNT(not_secret); i++) {
+        if (slice_is(name, not_secret[i])) {
+            return SECRET_NAME_NO;
+        }
+    }
+    for (size_t i = 0; i < COUNT(name_patterns); i++) {
+        const struct name_pattern *pattern = &name_patterns[i];
+        if ((pattern->in_text || !in_text) && name_matches(pattern, name, without_digits)) {
+            return (enum secret_name)pattern->kind;
+        }
+    }
+    return SECRET_NAME_NO;
+}
+
+enum secret_name secret_name(struct slice name)
+{
+    return look_up(name, false);
+}
+
+/* ---- Credentials that begin with a word of their own ---- */
+
+enum run {
+    ALNUM,      /* A-Z a-z 0-9 */
+    UPPER,      /* A-Z 0-9 */
+    WORD,       /* ALNUM and _ */
+    DASHED,     /* WORD and - */
+    DOTTED,     /* DASHED and . */
+    BASE64,     /* ALNUM and + / = */
+    PATH_WORDS, /* ALNUM and / */
+};
+
+struct prefix {
+    const char *text;
+    const char *label;
+    uint8_t run;   /* enum run: what follows */
+    uint8_t least; /* of it, for a match */
+    bool alone;    /* only where no letter or digit stands before: the prefix is a part of common words */
+};
+
+/* One list for each first letter, so that a text is compared with few of them. */
+static const struct prefix on_upper_a[] = {
+    {"AKIA", "AWS access key", UPPER, 16, true},      {"ASIA", "AWS access key", UPPER, 16, true},
+    {"AIza", "Google API key", DASHED, 30, false},    {"AGE-SECRET-KEY-1", "age key", UPPER, 20, false},
+    {"ATATT3", "Atlassian token", DASHED, 20, false}, {"ATCTT3", "Atlassian token", DASHED, 20, false},
+};
+static const struct prefix on_upper_g[] = {
+    {"GOCSPX-", "Google client secret", DASHED, 20, false},
+};
+static const struct prefix on_upper_s[] = {
+    {"SG.", "SendGrid key", DOTTED, 30, true},
+};
+static const struct prefix on_d[] = {
+    {"dckr_pat_", "Docker token", DASHED, 16, false},    {"dapi", "Databricks token", ALNUM, 32, true},
+    {"dop_v1_", "DigitalOcean token", ALNUM, 32, false}, {"doo_v1_", "DigitalOcean token", ALNUM, 32, false},
+    {"dor_v1_", "DigitalOcean token", ALNUM, 32, false},
+};
+static const struct prefix on_g[] = {
+    {"ghp_", "GitHub token", ALNUM, 20, false},    {"gho_", "GitHub token", ALNUM, 20, false},
+    {"ghu_", "GitHub token", ALNUM, 20, false},    {"ghs_", "GitHub token", DOTTED, 20, false},
+    {"ghr_", "GitHub token", ALNUM, 20, false},    {"github_pat_", "GitHub token", WORD, 20, false},
+    {"glpat-", "GitLab token", DOTTED, 16, false}, {"gldt-", "GitLab token", DASHED, 16, false},
+    {"glrt-", "GitLab token", DASHED, 16, false},  {"glptt-", "GitLab token", DASHED, 16, false},
+    {"glcbt-", "GitLab token", DASHED, 16, false}, {"glsa_", "Grafana token", WORD, 20, false},
+    {"glc_", "Grafana token", BASE64, 32, true},
+};
+static const struct prefix on_h[] = {
+    {"hf_", "Hugging Face token", ALNUM, 30, true},
+    {"hvs.", "Vault token", DASHED, 20, true},
+    {"hvb.", "Vault token", DASHED, 20, true},
+    {"hooks.slack.com/services/", "Slack webhook", PATH_WORDS, 20, false},
+};
+static const struct prefix on_l[] = {
+    {"lin_api_", "Linear key", ALNUM, 20, false},
+};
+static const struct prefix on_n[] = {
+    {"npm_", "npm token", ALNUM, 30, true},
+};
+static const struct prefix on_p[] = {
+    {"pypi-", "PyPI token", DASHED, 40, true},
+};
+static const struct prefix on_r[] = {
+    {"rk_live_", "Stripe key", ALNUM, 16, false},
+    {"rk_test_", "Stripe key", ALNUM, 16, false},
+};
+static const struct prefix on_s[] = {
+    {"sk-", "API key", DASHED, 20, true},          {"sk_live_", "Stripe key", ALNUM, 16, false},
+    {"sk_test_", "Stripe key", ALNUM, 16, false},  {"shpat_", "Shopify token", ALNUM, 24, false},
+    {"shpss_", "Shopify token", ALNUM, 24, false}, {"shpca_", "Shopify token", ALNUM, 24, false},
+};
+static const struct prefix on_w[] = {
+    {"whsec_", "Stripe key", BASE64, 16, false},
+};
+static const struct prefix on_x[] = {
+    {"xoxb-", "Slack token", DASHED, 10, false}, {"xoxp-", "Slack token", DASHED, 10, false},
+    {"xoxa-", "Slack token", DASHED, 10, false}, {"xoxr-", "Slack token", DASHED, 10, false},
+    {"xoxs-", "Slack token", DASHED, 10, false}, {"xoxe-", "Slack token", DASHED, 10, false},
+    {"xoxe.", "Slack token", DASHED, 10, false}, {"xapp-", "Slack token", DASHED, 10, false},
+};
+static const struct prefix on_y[] = {
+    {"ya29.", "Google token", DASHED, 20, true},
+};
+
+#define LIST(array)                                                                                          \
+    {                                                                                                        \
+        (array), COUNT(array)                                                                                \
+    }
+
+static const struct prefix_list {
+    const struct prefix *prefixes;
+    size_t count;
+} prefix_lists[128] = {
+    ['A'] = LIST(on_upper_a), ['G'] = LIST(on_upper_g), ['S'] = LIST(on_upper_s), ['d'] = LIST(on_d),
+    ['g'] = LIST(on_g),       ['h'] = LIST(on_h),       ['l'] = LIST(on_l),       ['n'] = LIST(on_n),
+    ['p'] = LIST(on_p),       ['r'] = LIST(on_r),       ['s'] = LIST(on_s),       ['w'] = LIST(on_w),
+    ['x'] = LIST(on_x),       ['y'] = LIST(on_y),
+};
+
+static bool in_run(char c, enum run run)
+{
+    if (is_digit(c) || (c >= 'A' && c <= 'Z')) {
+        return true;
+    }
+    if (run == UPPER) {
+        return false;
+    }
+    if (c >= 'a' && c <= 'z') {
+        return true;
+    }
+    switch (c) {
+    case '_':
+        return run == WORD || run == DASHED || run == DOTTED;
+    case '-':
+        return run == DASHED || run == DOTTED;
+    case '.':
+        return run == DOTTED;
+    case '+':
+    case '=':
+        return run == BASE64;
+    case '/':
+        return run == BASE64 || run == PATH_WORDS;
+    default:
+        return false;
+    }
+}
+
+static size_t run_end(struct slice text, size_t at, enum run run)
+{
+    while (at < text.len && in_run(text.ptr[at], run)) {
+        at++;
+    }
+    return at;
+}
+
+static bool starts_at(struct slice text, size_t at, const char *word)
+{
+    return at <= text.len && slice_starts_with(slice_from(text, at), slice_of(word));
+}
+
+/* A failed look reads at most the prefix and `least` bytes more, so many of them stay linear. */
+static bool find_prefix(struct slice text, size_t at, struct secret *ret_secret)
+{
+    unsigned char first = (unsigned char)text.ptr[at];
+    const struct prefix_list *list = first < COUNT(prefix_lists) ? &prefix_lists[first] : NULL;
+    for (size_t i = 0; list != NULL && i < list->count; i++) {
+        const struct prefix *prefix = &list->prefixes[i];
+        if (at + 1 >= text.len || text.ptr[at + 1] != prefix->text[1] || !starts_at(text, at, prefix->text) ||
+            (prefix->alone && at > 0 && is_alnum(text.ptr[at - 1]))) {
+            continue;
+        }
+        size_t body = at + strlen(prefix->text);
+        size_t enough = body + prefix->least;
+        struct slice look = {text.ptr, text.len < enough ? text.len : enough};
+        if (run_end(look, body, (enum run)prefix->run) == enough) {
+            *ret_secret = (struct secret){at, run_end(text, enough, (enum run)prefix->run), prefix->label};
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Credentials with a form of their own ---- */
+
+/* header.payload.signature in base64url; the header's text begins with `{"`. Encrypted ones have more parts.
+ */
+static bool find_jwt(struct secret_scan *scan, size_t at, struct secret *ret_secret)
+{
+    struct slice text = scan->text;
+    if (at < scan->jwt_until || !starts_at(text, at, "eyJ")) {
+        return false;
+    }
+    size_t header = run_end(text, at, DASHED);
+    size_t payload =
+        header < text.len && text.ptr[header] == '.' ? run_end(text, header + 1, DASHED) : header;
+    if (header - at < 10 || payload < header + 5) {
+        /* What ends here ends here for every start in between. */
+        scan->jwt_until = header;
+        return false;
+    }
+    *ret_secret = (struct secret){at, run_end(text, payload, DOTTED), "JWT"};
+    return true;
+}
+
+/* Behind the white space at `at`, as written or as escapes. */
+static size_t skip_lines(struct slice text, size_t at)
+{
+    for (;;) {
+        if (starts_at(text, at, "\\n") || starts_at(text, at, "\\r")) {
+            at += 2;
+        } else if (at < text.len && text.ptr[at] != '\0' && strchr(" \t\r\n", text.ptr[at]) != NULL) {
+            at++;
+        } else {
+            return at;
+        }
+    }
+}
+
+/* The end of a key's words of base64. All but the last are long: a command between the lines of what merely
+ * looks like a key stays visible. */
+static size_t pem_body(struct slice text, size_t at)
+{
+    for (;;) {
+        size_t word = skip_lines(text, at), end = word;
+        if (starts_at(text, word, "Proc-Type: ") || starts_at(text, word, "DEK-Info: ")) {
+            while (end < text.len && (in_run(text.ptr[end], DASHED) || text.ptr[end] == ' ' ||
+                                      text.ptr[end] == ':' || text.ptr[end] == ',')) {
+                end++;
+            }
+        } else {
+            end = run_end(text, word, BASE64);
+        }
+        size_t next = skip_lines(text, end);
+        bool last = next == text.len || starts_at(text, next, "-----END ");
+        if (end == word || (end - word < 16 && !last)) {
+            return at;
+        }
+        at = end;
+    }
+}
+
+/* Behind the label and the dashes of a `-----BEGIN ` or `-----END ` that ends at `at`; 0 if they are not
+ * there. */
+static size_t pem_label(struct slice text, size_t at, bool *ret_private)
+{
+    size_t end = at;
+    while (end < text.len && end - at < 64 && (in_run(text.ptr[end], UPPER) || text.ptr[end] == ' ')) {
+        end++;
+    }
+    *ret_private = memmem(text.ptr + at, end - at, "PRIVATE KEY", 11) != NULL;
+    return starts_at(text, end, "-----") ? end + 5 : 0;
+}
+
+/* A private key in PEM form, with its end line if it has one. */
+static bool find_pem(struct slice text, size_t at, struct secret *ret_secret)
+{
+    bool private_key = false;
+    size_t body = starts_at(text, at, "-----BEGIN ") ? pem_label(text, at + 11, &private_key) : 0;
+    if (body == 0 || !private_key) {
+        return false;
+    }
+    size_t end = pem_body(text, body), line = skip_lines(text, end);
+    size_t last = starts_at(text, line, "-----END ") ? pem_label(text, line + 9, &private_key) : 0;
+    *ret_secret = (struct secret){at, last == 0 ? end : last, "private key"};
+    return true;
+}
+
+static bool has_word(struct slice text, size_t at, const char *lower_word)
+{
+    for (size_t i = 0; lower_word[i] != '\0'; i++) {
+        if (at + i >= text.len || lower(text.ptr[at + i]) != lower_word[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static size_t skip_spaces(struct slice text, size_t at, size_t most)
+{
+    for (size_t i = 0; i < most && at < text.len && is_space(text.ptr[at]); i++) {
+        at++;
+    }
+    return at;
+}
+
+/* `Bearer TOKEN` */
+static bool find_bearer(struct slice text, size_t at, struct secret *ret_secret)
+{
+    if (!has_word(text, at, "bearer") || (at > 0 && is_alnum(text.ptr[at - 1]))) {
+        return false;
+    }
+    size_t token = skip_spaces(text, at + 6, 8), end = token;
+    while (end < text.len &&
+           (in_run(text.ptr[end], DOTTED) || in_run(text.ptr[end], BASE64) || text.ptr[end] == '~')) {
+        end++;
+    }
+    if (token == at + 6 || end - token < 8) {
+        return false;
+    }
+    *ret_secret = (struct secret){token, end, "bearer token"};
+    return true;
+}
+
+static bool is_quote(char c)
+{
+    return c == '"' || c == '\'' || c == '`';
+}
+
+/* Text that a shell would run, or that is a secret no more: left for people to see. */
+static bool stays_visible(struct slice value)
+{
+    return value.len == 0 || slice_starts_with(value, SLICE("[redacted")) ||
+           memchr(value.ptr, '`', value.len) != NULL || memmem(value.ptr, value.len, "$(", 2) != NULL;
+}
+
+/* scheme://user:PASSWORD@host. Reads no further than the next `/`, so many of them stay linear. */
+static bool find_url_password(struct slice text, size_t at, struct secret *ret_secret)
+{
+    if (!starts_at(text, at, "://")) {
+        return false;
+    }
+    size_t colon = 0, end = 0;
+    for (size_t i = at + 3; i < text.len; i++) {
+        char c = text.ptr[i];
+        if ((unsigned char)c <= ' ' || is_quote(c) || strchr("/?#<>\\", c) != NULL) {
+            break;
+        }
+        if (c == ':' && colon == 0) {
+            colon = i;
+        }
+        if (c == '@') {
+            end = i;
+        }
+    }
+    if (colon == 0 || end <= colon + 1 ||
+        stays_visible((struct slice){text.ptr + colon + 1, end - colon - 1})) {
+        return false;
+    }
+    *ret_secret = (struct secret){colon + 1, end, "password in a URL"};
+    return true;
+}
+
+/* ---- NAME=value, NAME: value, "NAME": "value", 'NAME: value', --NAME value ---- */
+
+static bool in_value(char c)
+{
+    return (unsigned char)c > ' ' && strchr("\"'`$(){};|&<>,\\\x7f", c) == NULL;
+}
+
+static bool in_name(char c)
+{
+    return in_run(c, DOTTED);
+}
+
+/* What stands up to the next quote `quote`, if a shell would see plain text in it. */
+static bool quoted_value(struct slice text, size_t from, char quote, size_t *ret_end)
+{
+    size_t most = text.len - from < VALUE_LENGTH ? text.len - from : VALUE_LENGTH;
+    const char *closing = most == 0 ? NULL : memchr(text.ptr + from, quote, most);
+    if (closing == NULL) {
+        return false;
+    }
+    size_t end = (size_t)(closing - text.ptr);
+    while (end > from && text.ptr[end - 1] == '\\') {
+        end--; /* JSON inside JSON */
+    }
+    *ret_end = end;
+    return !stays_visible((struct slice){text.ptr + from, end - from});
+}
+
+static size_t word_end(struct slice text, size_t from)
+{
+    while (from < text.len && in_value(text.ptr[from])) {
+        from++;
+    }
+    return from;
+}
+
+/* A plain word, and the one after it if the first names a scheme (`Authorization: Basic …`). */
+static size_t bare_value(struct slice text, size_t from)
+{
+    static const char *const schemes[] = {"basic", "bearer", "token", "digest", "negotiate", "apikey"};
+    size_t end = word_end(text, from);
+    for (size_t i = 0; i < COUNT(schemes); i++) {
+        if (end - from == strlen(schemes[i]) && has_word(text, from, schemes[i])) {
+            size_t next = skip_spaces(text, end, 8);
+            return next > end ? word_end(text, next) : end;
+        }
+    }
+    return end;
+}
+
+/* The value that begins at or soon after `at`. `around` is the quote that stands before the name, or 0. */
+static bool find_value(struct slice text, size_t at, char around, struct secret *ret_secret)
+{
+    size_t start = skip_spaces(text, at, 8), end;
+    if (around != 0 && quoted_value(text, start, around, &end)) {
+        *ret_secret = (struct secret){start, end, "secret"};
+        return true;
+    }
+    size_t open = start;
+    while (open < text.len && open - start < 4 && text.ptr[open] == '\\') {
+        open++;
+    }
+    if (open < text.len && is_quote(text.ptr[open])) {
+        start = open + 1;
+        if (quoted_value(text, start, text.ptr[open], &end)) {
+            *ret_secret = (struct secret){start, end, "secret"};
+            return true;
+        }
+    }
+    end = bare_value(text, start);
+    if (stays_visible((struct slice){text.ptr + start, end - start})) {
+        return false;
+    }
+    *ret_secret = (struct secret){start, end, "secret"};
+    return true;
+}
+
+/* `at` is a `=` or a `:`. Looks back at most WORD_LENGTH bytes and some. */
+static bool find_assignment(struct slice text, size_t at, struct secret *ret_secret)
+{
+    size_t end = at;
+    if (text.ptr[at] == '=' && end > 0 && text.ptr[end - 1] == ':') {
+        end--;
+    }
+    for (size_t i = 0; i < 4 && end > 0 && is_space(text.ptr[end - 1]); i++) {
+        end--;
+    }
+    bool closed = end > 0 && is_quote(text.ptr[end - 1]);
+    if (closed) {
+        end--;
+        for (size_t i = 0; i < 4 && end > 0 && text.ptr[end - 1] == '\\'; i++) {
+            end--;
+        }
+    }
+    size_t start = end;
+    while (start > 0 && end - start < WORD_LENGTH && in_name(text.ptr[start - 1])) {
+        start--;
+    }
+    if (look_up((struct slice){text.ptr + start, end - start}, true) == SECRET_NAME_NO) {
+        return false;
+    }
+    bool header = !closed && text.ptr[at] == ':' && start > 0 && is_quote(text.ptr[start - 1]);
+    size_t after = at + 1;
+    if (after < text.len && (text.ptr[after] == '=' || text.ptr[after] == '>')) {
+        after++; /* ==, :=, => */
+    }
+    return find_value(text, after, header ? text.ptr[start - 1] : '\0', ret_secret);
+}
+
+/* `--NAME value`; with a `=` between them it is an assignment. */
+static bool find_option(struct slice text, size_t at, struct secret *ret_secret)
+{
+    if (!starts_at(text, at, "--") || (at > 0 && in_name(text.ptr[at - 1]))) {
+        return false;
+    }
+    size_t name = at + 2, end = name;
+    while (end < text.len && end - name < WORD_LENGTH && in_name(text.ptr[end])) {
+        end++;
+    }
+    if (end == name || end >= text.len || !is_space(text.ptr[end]) ||
+        look_up((struct slice){text.ptr + name, end - name}, true) == SECRET_NAME_NO) {
+        return false;
+    }
+    size_t value = skip_spaces(text, end, 8);
+    return value < text.len && text.ptr[value] != '-' && find_value(text, value, '\0', ret_secret);
+}
+
+/* ---- The walk ---- */
+
+static bool find_at(struct secret_scan *scan, size_t at, struct secret *ret_secret)
+{
+    struct slice text = scan->text;
+    switch (text.ptr[at]) {
+    case '-':
+        return find_pem(text, at, ret_secret) || find_option(text, at, ret_secret);
+    case ':':
+        return find_url_password(text, at, ret_secret) || find_assignment(text, at, ret_secret);
+    case '=':
+        return find_assignment(text, at, ret_secret);
+    case 'b':
+    case 'B':
+        return find_bearer(text, at, ret_secret);
+    case 'e':
+        return find_jwt(scan, at, ret_secret);
+    default:
+        return find_prefix(text, at, ret_secret);
+    }
+}
+
+bool secret_next(struct secret_scan *scan, struct secret *ret_secret)
+{
+    struct secret found;
+    size_t stop = scan->stop < scan->text.len ? scan->stop : scan->text.len;
+    for (size_t at = scan->at; at < stop; at++) {
+        if (!find_at(scan, at, &found)) {
+            continue;
+        }
+        scan->at = found.end;
+        *ret_secret = found;
+        return true;
+    }
+    scan->at = scan->at < stop ? stop : scan->at;
+    return false;
+}
