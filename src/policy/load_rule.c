@@ -16,7 +16,7 @@ static void take_id(struct loading *loading, struct slice text, const struct jso
         return;
     }
     rule->id = load_symbol(loading, loading->policy, text);
-    if (rule->id == 0 || !load_note_id(loading, rule->id, rule->line)) {
+    if (rule->id == 0 || load_note_id(loading, rule->id, rule->line)) {
         return;
     }
     const struct seen_id *first = &loading->ids[loading->id_of_symbol[rule->id] - 1];
