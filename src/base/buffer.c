@@ -23,26 +23,19 @@ void buf_reset(struct buf *buf)
     buf->failed = false;
 }
 
-/* Room for `len` bytes that count against the ceiling, and `spare` ones behind them that do not. */
-static char *reserve(struct buf *buf, size_t len, size_t spare)
+char *buf_reserve(struct buf *buf, size_t len)
 {
-    if (buf->failed || len > buf->ceiling || buf->len > buf->ceiling - len || len > SIZE_MAX / 2 - buf->len) {
+    if (buf->failed || len > buf->ceiling || buf->len > buf->ceiling - len) {
         buf->failed = true;
         return NULL;
     }
-    size_t need = buf->len + len + spare;
+    size_t need = buf->len + len;
     if (need > buf->cap || buf->ptr == NULL) {
-        size_t cap = buf->cap > SIZE_MAX / 4 ? need : buf->cap * 2;
-        if (cap > buf->ceiling) {
-            cap = buf->ceiling;
-        }
-        if (cap < need) {
-            cap = need;
-        }
-        if (cap < SMALLEST) {
-            cap = SMALLEST;
-        }
-        char *ptr = realloc(buf->ptr, cap);
+        size_t cap = buf->cap > SIZE_MAX / 2 ? need : buf->cap * 2;
+        cap = cap < SMALLEST ? SMALLEST : cap;
+        cap = cap < need ? need : cap;
+        cap = cap > buf->ceiling ? buf->ceiling : cap;
+        char *ptr = cap == SIZE_MAX ? NULL : realloc(buf->ptr, cap + 1);
         if (ptr == NULL) {
             buf->failed = true;
             return NULL;
@@ -53,42 +46,9 @@ static char *reserve(struct buf *buf, size_t len, size_t spare)
     return buf->ptr + buf->len;
 }
 
-char *buf_reserve(struct buf *buf, size_t len)
-{
-    return reserve(buf, len, 0);
-}
-
 void buf_added(struct buf *buf, size_t len)
 {
     buf->len += len;
-}
-
-void buf_byte(struct buf *buf, char c)
-{
-    char *to = buf_reserve(buf, 1);
-    if (to != NULL) {
-        *to = c;
-        buf->len++;
-    }
-}
-
-void buf_bytes(struct buf *buf, const void *bytes, size_t len)
-{
-    char *to = len == 0 ? NULL : buf_reserve(buf, len);
-    if (to != NULL) {
-        memcpy(to, bytes, len);
-        buf->len += len;
-    }
-}
-
-void buf_slice(struct buf *buf, struct slice s)
-{
-    buf_bytes(buf, s.ptr, s.len);
-}
-
-void buf_text(struct buf *buf, const char *cstr)
-{
-    buf_bytes(buf, cstr, strlen(cstr));
 }
 
 void buf_u64(struct buf *buf, uint64_t n)
@@ -122,10 +82,9 @@ void buf_printf(struct buf *buf, const char *format, ...)
     if (len < 0) {
         buf->failed = true;
     }
-    /* vsnprintf wants room for a NUL, which is not kept. */
-    char *to = len < 0 ? NULL : reserve(buf, (size_t)len, 1);
+    char *to = len < 0 ? NULL : buf_reserve(buf, (size_t)len);
     if (to != NULL) {
-        (void)vsnprintf(to, (size_t)len + 1, format, again);
+        (void)vsnprintf(to, (size_t)len + 1, format, again); /* its NUL goes behind cap at most */
         buf->len += (size_t)len;
     }
     va_end(again);

@@ -12,8 +12,8 @@
 
 struct buf {
     char *ptr;
-    size_t len, cap;
-    size_t ceiling; /* never longer than this */
+    size_t len, cap; /* there is a byte behind cap, for the NUL of printf */
+    size_t ceiling;  /* never longer than this; cap is no larger */
     bool failed;
 };
 
@@ -23,18 +23,41 @@ void buf_finish(struct buf *buf);
 /* Empties the buffer, keeps its memory, forgets a failure. */
 void buf_reset(struct buf *buf);
 
-void buf_byte(struct buf *buf, char c);
-void buf_bytes(struct buf *buf, const void *bytes, size_t len);
-void buf_slice(struct buf *buf, struct slice s);
-void buf_text(struct buf *buf, const char *cstr);
-void buf_u64(struct buf *buf, uint64_t n); /* in decimal */
-void buf_i64(struct buf *buf, int64_t n);
-void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* Makes room for `len` more bytes and returns where they go, or NULL; buf_added says how many were written.
  */
 MUST_USE char *buf_reserve(struct buf *buf, size_t len);
 void buf_added(struct buf *buf, size_t len);
+
+static inline void buf_bytes(struct buf *buf, const void *bytes, size_t len)
+{
+    if (len == 0) {
+        return;
+    }
+    char *to = len <= buf->cap - buf->len && !buf->failed ? buf->ptr + buf->len : buf_reserve(buf, len);
+    if (to != NULL) {
+        memcpy(to, bytes, len);
+        buf->len += len;
+    }
+}
+
+static inline void buf_byte(struct buf *buf, char c)
+{
+    buf_bytes(buf, &c, 1);
+}
+
+static inline void buf_slice(struct buf *buf, struct slice s)
+{
+    buf_bytes(buf, s.ptr, s.len);
+}
+
+static inline void buf_text(struct buf *buf, const char *cstr)
+{
+    buf_bytes(buf, cstr, strlen(cstr));
+}
+
+void buf_u64(struct buf *buf, uint64_t n); /* in decimal */
+void buf_i64(struct buf *buf, int64_t n);
+void buf_printf(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Removes the first n bytes. */
 void buf_drop(struct buf *buf, size_t n);

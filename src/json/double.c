@@ -60,52 +60,53 @@ struct json_short json_double_shortest(double d)
     return strip_zeros(round_to(d, 17));
 }
 
-/* Writes digits, with a decimal point before the one that stands at `point` (none when that is 0). */
-static size_t put_digits(char *to, const char *digits, int count, int point)
+/* Writes digits, with a decimal point behind the first `point` of them when that is neither none nor all. */
+static char *put_digits(char *to, const char *digits, int count, int point)
 {
-    size_t len = 0;
     for (int i = 0; i < count; i++) {
         if (i == point && i != 0) {
-            to[len++] = '.';
+            *to++ = '.';
         }
-        to[len++] = digits[i];
+        *to++ = digits[i];
     }
-    return len;
+    return to;
 }
 
-static size_t put_zeros(char *to, int count)
+static char *put_zeros(char *to, int count)
 {
     for (int i = 0; i < count; i++) {
-        to[i] = '0';
+        *to++ = '0';
     }
-    return (size_t)count;
+    return to;
 }
 
 void json_write_short(struct buf *buf, bool negative, struct json_short number)
 {
-    char digits[24];
-    int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)number.digits);
+    char text[20], out[40];
+    char *digits = text + sizeof(text), *to = out;
+    for (uint64_t rest = number.digits; rest != 0; rest /= 10) {
+        *--digits = (char)('0' + rest % 10);
+    }
+    int count = (int)(text + sizeof(text) - digits);
     int point = count + number.power; /* how many digits stand before the decimal point: n of ECMA-262 */
-    char out[64];
-    size_t len = 0;
     if (negative) {
-        out[len++] = '-';
+        *to++ = '-';
     }
     if (point >= count && point <= 21) {
-        len += put_digits(out + len, digits, count, 0);
-        len += put_zeros(out + len, point - count);
+        to = put_digits(to, digits, count, 0);
+        to = put_zeros(to, point - count);
     } else if (point > 0 && point <= 21) {
-        len += put_digits(out + len, digits, count, point);
+        to = put_digits(to, digits, count, point);
     } else if (point > -6 && point <= 0) {
-        out[len++] = '0';
-        out[len++] = '.';
-        len += put_zeros(out + len, -point);
-        len += put_digits(out + len, digits, count, 0);
+        *to++ = '0';
+        *to++ = '.';
+        to = put_zeros(to, -point);
+        to = put_digits(to, digits, count, 0);
     } else {
-        len += put_digits(out + len, digits, count, 1);
-        len += (size_t)snprintf(out + len, sizeof(out) - len, "e%+d", point - 1);
+        to = put_digits(to, digits, count, 1);
+        to += snprintf(to, 8, "e%+d", point - 1);
     }
-    buf_bytes(buf, out, len);
+    buf_bytes(buf, out, (size_t)(to - out));
 }
 
 void json_write_double(struct buf *buf, double d)

@@ -168,11 +168,13 @@ static inline const char *check_string(struct reader *r, const char *at, bool *r
         } else if (c < 0x20) {
             return fail(r, JSON_ERROR_SYNTAX, at, "a control character within a string");
         } else {
-            size_t len = utf8_char_len(at, (size_t)(r->end - at));
-            if (len == 0) {
-                return fail(r, JSON_ERROR_UTF8, at, "not valid UTF-8");
-            }
-            at += len;
+            do {
+                size_t len = utf8_char_len(at, (size_t)(r->end - at));
+                if (len == 0) {
+                    return fail(r, JSON_ERROR_UTF8, at, "not valid UTF-8");
+                }
+                at += len;
+            } while (at < r->end && (unsigned char)*at >= 0x80);
         }
     }
 }

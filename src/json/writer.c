@@ -13,16 +13,22 @@ struct frame {
     uint32_t begin, at, end; /* an array's: indices of values; an object's: places in the keys */
 };
 
+/* A key on its way into order. Two keys whose beginnings differ are told apart without a look at the text. */
+struct sort_key {
+    uint64_t beginning;
+    uint32_t index;
+};
+
 struct writer {
     struct buf *buf;
     const struct json_doc *doc;
     enum json_number_form form;
     struct frame *frames;
     size_t depth, frames_cap;
-    uint32_t *keys; /* indices of the keys of all open objects, each object's sorted */
+    struct sort_key *keys; /* of all open objects, each object's sorted */
     size_t keys_len, keys_cap;
     struct frame inline_frames[INLINE_FRAMES];
-    uint32_t inline_keys[INLINE_KEYS];
+    struct sort_key inline_keys[INLINE_KEYS];
 };
 
 int json_key_cmp(struct slice a, struct slice b)
@@ -115,40 +121,61 @@ static void *grow(struct writer *w, void *array, const void *inside, size_t len,
     return larger;
 }
 
-static bool in_order(const struct writer *w, uint32_t a, uint32_t b)
+/* The first eight bytes of a key as a number that orders like json_key_cmp. Keys with equal beginnings may
+ * differ. */
+static uint64_t beginning_of(struct slice key)
 {
-    return json_key_cmp(json_str(&w->doc->values[a]), json_str(&w->doc->values[b])) <= 0;
+    uint64_t beginning = 0;
+    for (size_t i = 0; i < 8; i++) {
+        unsigned char byte = i < key.len ? (unsigned char)key.ptr[i] : 0;
+        if (byte >= 0xF0) { /* see json_key_cmp: what begins with a surrogate goes before 0xEE and 0xEF */
+            byte = (unsigned char)(byte - 2);
+        } else if (byte >= 0xEE) {
+            byte = (unsigned char)(byte + 5);
+        }
+        beginning = beginning << 8 | byte;
+    }
+    return beginning;
+}
+
+static inline bool in_order(const struct writer *w, const struct sort_key *a, const struct sort_key *b)
+{
+    if (a->beginning != b->beginning) {
+        return a->beginning < b->beginning;
+    }
+    const struct json_value *values = w->doc->values;
+    return json_key_cmp(json_str(&values[a->index]), json_str(&values[b->index])) <= 0;
 }
 
 /* Merges the sorted runs [from, middle) and [middle, to) of `keys` into the same places of `out`. */
-static void merge(const struct writer *w, const uint32_t *keys, uint32_t *out, size_t from, size_t middle,
-                  size_t to)
+static void merge(const struct writer *w, const struct sort_key *keys, struct sort_key *out, size_t from,
+                  size_t middle, size_t to)
 {
     size_t left = from, right = middle;
     for (size_t i = from; i < to; i++) {
-        bool take_left = left < middle && (right == to || in_order(w, keys[left], keys[right]));
+        bool take_left = left < middle && (right == to || in_order(w, &keys[left], &keys[right]));
         out[i] = take_left ? keys[left++] : keys[right++];
     }
 }
 
 /* Sorts by merging; `spare` is as long as keys. Stable, and quick where keys are in order already. */
-static void sort_keys(const struct writer *w, uint32_t *keys, uint32_t *spare, size_t count)
+static void sort_keys(const struct writer *w, struct sort_key *keys, struct sort_key *spare, size_t count)
 {
     size_t sorted = 1;
-    while (sorted < count && in_order(w, keys[sorted - 1], keys[sorted])) {
+    while (sorted < count && in_order(w, &keys[sorted - 1], &keys[sorted])) {
         sorted++;
     }
     if (sorted >= count) {
         return;
     }
-    uint32_t *from = keys, *to = spare;
+    struct sort_key *from = keys, *to = spare;
     for (size_t width = 1; width < count; width *= 2) {
         for (size_t i = 0; i < count; i += 2 * width) {
             size_t middle = i + width < count ? i + width : count;
             size_t end = i + 2 * width < count ? i + 2 * width : count;
             merge(w, from, to, i, middle, end);
         }
-        uint32_t *swap = from;
+        struct sort_key *swap = from;
         from = to;
         to = swap;
     }
@@ -160,7 +187,7 @@ static void sort_keys(const struct writer *w, uint32_t *keys, uint32_t *spare, s
 /* Puts the sorted keys of an object behind the other keys. */
 static bool push_keys(struct writer *w, const struct json_value *object)
 {
-    uint32_t *keys =
+    struct sort_key *keys =
         grow(w, w->keys, w->inline_keys, w->keys_len, (size_t)object->count * 2, sizeof(*keys), &w->keys_cap);
     if (keys == NULL) {
         return false;
@@ -170,7 +197,7 @@ static bool push_keys(struct writer *w, const struct json_value *object)
     size_t count = 0;
     const struct json_value *values = w->doc->values;
     for (uint32_t i = (uint32_t)(object - values) + 1; i < object->next; i = values[i + 1].next) {
-        keys[count++] = i;
+        keys[count++] = (struct sort_key){beginning_of(json_str(&values[i])), i};
     }
     sort_keys(w, keys, keys + count, count);
     w->keys_len += count;
@@ -254,7 +281,7 @@ static bool step(struct writer *w)
         frame->at = v->next;
         return write_value(w, v);
     }
-    const struct json_value *key = &values[w->keys[frame->at++]];
+    const struct json_value *key = &values[w->keys[frame->at++].index];
     write_known_string(w, key);
     buf_byte(w->buf, ':');
     return write_value(w, json_member_value(key));
