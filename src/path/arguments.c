@@ -320,12 +320,9 @@ static bool is_built_in_path(struct slice argument)
     return false;
 }
 
-enum path_argument path_argument_kind(const struct path_argument_view *view, struct slice argument)
+bool path_argument_is_path(const struct path_argument_view *view, struct slice argument)
 {
-    if (!listed(view, PATH_LIST_PATHS, argument, is_built_in_path(argument))) {
-        return PATH_ARGUMENT_NOT;
-    }
-    return slice_eq_ascii_case(argument, SLICE("uri")) ? PATH_ARGUMENT_URI : PATH_ARGUMENT_PATH;
+    return listed(view, PATH_LIST_PATHS, argument, is_built_in_path(argument));
 }
 
 bool path_argument_is_tree(const struct path_argument_view *view, struct slice argument)

@@ -1,6 +1,7 @@
 /* A call: one attempt to run a tool, as every room that decides sees it. SPEC.md sections 1 and 12.
  *
- * All slices and the document are borrowed from the surface that read the message and must outlive the call. */
+ * All slices and the document are borrowed from the surface that read the message and must outlive the call.
+ */
 #ifndef PATH_CALL_H
 #define PATH_CALL_H
 
@@ -25,7 +26,8 @@ struct call {
     struct slice channel, thread;
     enum actor actor;
     const struct json_doc *doc;
-    const struct json_value *input; /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
+    const struct json_value
+        *input;           /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
     struct slice preview; /* of an unknown input: text that people are shown; never judged */
 };
 
@@ -55,15 +57,16 @@ struct call_reader {
 MUST_USE bool call_reader_init(struct call_reader *reader);
 void call_reader_finish(struct call_reader *reader);
 
-/* Reads {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. On CALL_OK reader->call is set. */
+/* Reads {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. On CALL_OK reader->call is
+ * set. */
 MUST_USE enum call_result call_read(struct call_reader *reader, struct slice text,
                                     const struct call_defaults *defaults);
 
 /* Whether two top-level names of an object differ only by the case of ASCII letters (SPEC.md section 12). */
 bool call_names_clash(const struct json_doc *doc, const struct json_value *object);
 
-/* Appends the text whose SHA-256 is the call's hash: the RFC 8785 form of {actor, input, server?, sessionKey, tool}
- * of the first name, numbers in JSON_NUMBER_CALL form. SPEC.md section 9. */
+/* Appends the text whose SHA-256 is the call's hash: the RFC 8785 form of {actor, input, server?, sessionKey,
+ * tool} of the first name, numbers in JSON_NUMBER_CALL form. SPEC.md section 9. */
 void call_write_canonical(struct buf *buf, const struct call *call);
 
 const char *actor_name(enum actor actor);

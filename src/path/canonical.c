@@ -235,7 +235,7 @@ void path_resolve(struct path_resolved *ret, struct slice start, struct slice te
     }
     if (!relative) {
         start = SLICE("");
-    } else if (start.len == 0 || start.ptr[0] != '/' || start.len > PATH_START_BYTES || has_nul(start)) {
+    } else if (start.len == 0 || start.ptr[0] != '/' || start.len > LIMIT_PATH_BYTES || has_nul(start)) {
         return;
     }
     if (mode == PATH_TEXTUAL && (path_has_dotdot(start) || path_has_dotdot(text))) {

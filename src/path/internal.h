@@ -35,12 +35,6 @@ void path_resolve_on(struct path_resolved *ret, const struct path_start *start, 
 
 /* ---- arguments.c ---- */
 
-enum path_argument {
-    PATH_ARGUMENT_NOT = 0,
-    PATH_ARGUMENT_PATH,
-    PATH_ARGUMENT_URI, /* a path argument named `uri`: only file: URIs count */
-};
-
 /* The lists as they are for calls of one name: per list (enum path_list) and kind of key, what documents
  * changed. Borrows the arguments; made once for a name, asked for each of its arguments. */
 enum path_key {
@@ -57,8 +51,8 @@ struct path_argument_view {
 struct path_argument_view path_argument_view_of(const struct path_arguments *arguments,
                                                 const struct call_name *name);
 
-/* What an argument at any depth is. */
-enum path_argument path_argument_kind(const struct path_argument_view *view, struct slice argument);
+/* Whether an argument at any depth is a path. */
+bool path_argument_is_path(const struct path_argument_view *view, struct slice argument);
 
 /* Whether an argument at top level names a whole tree. */
 bool path_argument_is_tree(const struct path_argument_view *view, struct slice argument);

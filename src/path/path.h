@@ -35,8 +35,7 @@ struct path_step {
 
 /* The result of one resolution, and its workspace: about 230 KB, most of them touched only when links are
  * followed, so keep it off the stack. Owns nothing. */
-#define PATH_MAX_STEPS   (LIMIT_PATH_BYTES / 2 + 2)
-#define PATH_START_BYTES (2 * LIMIT_PATH_BYTES + 1) /* a base argument below the working directory */
+#define PATH_MAX_STEPS (LIMIT_PATH_BYTES / 2 + 2)
 struct path_resolved {
     bool readable;
     bool exists; /* the whole path does */
@@ -50,15 +49,15 @@ struct path_resolved {
     unsigned links;
     size_t rest_count;
     struct slice rest[LIMIT_LINKS + 2];
-    char reduced[PATH_START_BYTES + LIMIT_PATH_BYTES + 2];
+    char reduced[2 * LIMIT_PATH_BYTES + 2];
     char targets[LIMIT_LINKS][LIMIT_PATH_BYTES + 1];
 };
 
 /* Resolves `text` from the directory `start` (absolute text; used only when `text` is relative): the two are
  * joined by a slash and read as one. What does not exist, or lies below a file, is kept; `..` removes it
- * again. Unreadable: a NUL, a text or a canonical path of more than LIMIT_PATH_BYTES, a start that is not
- * absolute or longer than PATH_START_BYTES, a loop or more than LIMIT_LINKS links, a symbolic link under
- * /proc, and anything on the way that neither exists nor does not. */
+ * again. Unreadable: a NUL, a text, a start or a canonical path of more than LIMIT_PATH_BYTES, a start that
+ * is not absolute, a loop or more than LIMIT_LINKS links, a symbolic link under /proc, and anything on the
+ * way that neither exists nor does not. */
 void path_resolve(struct path_resolved *ret, struct slice start, struct slice text, enum path_mode mode);
 
 /* Whether a canonical path is equal to or below another: at a component boundary; `/` is above every one. */

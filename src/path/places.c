@@ -296,10 +296,11 @@ static int compare_matches(const void *a, const void *b)
     if (left->prefix != right->prefix) {
         return left->prefix < right->prefix ? -1 : 1;
     }
-    return left->step < right->step ? -1 : left->step > right->step;
+    return left->step > right->step ? -1 : left->step < right->step;
 }
 
-/* Finds the prefixes that are the same file as a step of the path at hand, in the order of loading. */
+/* Finds the prefixes that are the same file as a step of the path at hand, in the order of loading, the
+ * deepest step first. */
 static bool find_matches(struct path_scratch *scratch)
 {
     const struct path_resolved *place = scratch->out->workspace;
@@ -460,59 +461,53 @@ static bool is_sound(struct slice text)
     return text.len <= LIMIT_PATH_BYTES && (text.len == 0 || memchr(text.ptr, '\0', text.len) == NULL);
 }
 
-/* A text that is no absolute path, or has an unsound part, makes each relative string unreadable from it. */
-static struct path_start start_of(struct slice text, bool sound)
+/* From a text that is no absolute path, or is unsound, each relative string is unreadable. */
+static struct path_start start_of(struct slice text)
 {
-    bool usable = sound && text.len > 0 && text.ptr[0] == '/';
+    bool usable = is_sound(text) && text.len > 0 && text.ptr[0] == '/';
     return (struct path_start){.text = text, .usable = usable, .dotdot = usable && path_has_dotdot(text)};
 }
 
-/* Adds a start, unless an earlier one has the same text. */
-static void add_start(struct path_scratch *scratch, struct slice text, bool sound)
+/* Adds `text`, from `outer` unless that is empty, unless an earlier start has the same text. */
+static bool add_start(struct path_scratch *scratch, struct slice outer, struct slice text)
 {
-    struct path_start start = start_of(text, sound);
+    size_t joint = outer.len == 0 ? 0 : outer.len + 1;
+    char *copy = arena_alloc(&scratch->out->arena, joint + text.len);
+    if (copy == NULL) {
+        return false;
+    }
+    if (joint > 0) {
+        memcpy(copy, outer.ptr, outer.len);
+        copy[outer.len] = '/';
+    }
+    if (text.len > 0) {
+        memcpy(copy + joint, text.ptr, text.len);
+    }
+    struct path_start start = start_of((struct slice){copy, joint + text.len});
     for (size_t i = 0; i < scratch->start_count; i++) {
-        if (scratch->starts[i].usable == start.usable && slice_eq(scratch->starts[i].text, text)) {
-            return;
+        if (slice_eq(scratch->starts[i].text, start.text)) {
+            return true;
         }
     }
     scratch->starts[scratch->start_count++] = start;
-}
-
-static bool add_joined_start(struct path_scratch *scratch, struct slice start, struct slice text)
-{
-    char *joined = arena_alloc(&scratch->out->arena, start.len + text.len + 1);
-    if (joined == NULL) {
-        return false;
-    }
-    if (start.len > 0) {
-        memcpy(joined, start.ptr, start.len);
-    }
-    joined[start.len] = '/';
-    if (text.len > 0) {
-        memcpy(joined + start.len + 1, text.ptr, text.len);
-    }
-    add_start(scratch, (struct slice){joined, start.len + 1 + text.len}, is_sound(start) && is_sound(text));
     return true;
 }
 
-/* The working directory and the roots, then from each of them a base argument's text. */
+/* The working directory and the roots, then a base argument's text: from each of these if it is relative. */
 static bool make_starts(struct path_scratch *scratch)
 {
     const struct path_base *base = scratch->base;
     struct arena *arena = &scratch->out->arena;
     size_t own = 1 + base->root_count;
-    scratch->starts = arena_array(arena, own + BASE_NAMES * (own + 1), sizeof(*scratch->starts));
+    scratch->starts = arena_array(arena, own * (1 + BASE_NAMES), sizeof(*scratch->starts));
     scratch->start_count = 0;
     if (scratch->starts == NULL) {
         return false;
     }
     for (size_t i = 0; i < own; i++) {
-        struct slice text = arena_copy(arena, i == 0 ? base->cwd : base->roots[i - 1]);
-        if (text.ptr == NULL) {
+        if (!add_start(scratch, SLICE(""), i == 0 ? base->cwd : base->roots[i - 1])) {
             return false;
         }
-        add_start(scratch, text, is_sound(text));
     }
     own = scratch->start_count;
     for (size_t i = 0; i < BASE_NAMES; i++) {
@@ -522,20 +517,10 @@ static bool make_starts(struct path_scratch *scratch)
         }
         struct slice text = json_str(value);
         bool absolute = text.len > 0 && text.ptr[0] == '/';
-        if (absolute) {
-            struct slice copy = arena_copy(arena, text);
-            if (copy.ptr == NULL) {
+        for (size_t j = 0; j < (absolute ? 1 : own); j++) {
+            if (!add_start(scratch, absolute ? SLICE("") : scratch->starts[j].text, text)) {
                 return false;
             }
-            add_start(scratch, copy, is_sound(text));
-        }
-        for (size_t j = 0; j < own && !absolute; j++) {
-            if (!add_joined_start(scratch, scratch->starts[j].text, text)) {
-                return false;
-            }
-        }
-        if (path_is_home(text) && !add_joined_start(scratch, base->home, path_below_home(text))) {
-            return false;
         }
     }
     scratch->starts_made = true;
@@ -580,7 +565,7 @@ static bool add_from(struct path_scratch *scratch, struct reading reading, bool 
 static bool add_absolute(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)
 {
     if (!scratch->top.usable) {
-        scratch->top = start_of(SLICE("/"), true);
+        scratch->top = start_of(SLICE("/"));
     }
     return add_from(scratch, reading, tree, &scratch->top, text);
 }
@@ -600,7 +585,7 @@ static bool add_relative(struct path_scratch *scratch, struct reading reading, b
         return true;
     }
     if (scratch->home.text.ptr == NULL) {
-        scratch->home = start_of(scratch->base->home, is_sound(scratch->base->home));
+        scratch->home = start_of(scratch->base->home);
     }
     reading.form = READING_FORM_HOME;
     reading.start = (struct slice){NULL, 0};

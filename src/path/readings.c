@@ -4,12 +4,13 @@
 #include "path/internal.h"
 
 /* What a value is, from the names above it. Arrays hand it on; objects hand on only that they are part of a
- * tree argument, and their members' own names say the rest. */
+ * base or a tree argument, and their members' own names say the rest. */
 enum context {
     CONTEXT_PATH = 1,
     CONTEXT_URI = 2, /* of its strings only file: URIs count */
     CONTEXT_BASE = 4,
     CONTEXT_TREE = 8,
+    CONTEXT_OF_OBJECTS = CONTEXT_BASE | CONTEXT_TREE,
 };
 
 struct frame {
@@ -118,7 +119,7 @@ static enum readings_result take_string(struct path_scratch *scratch, struct sli
                                         uint32_t value, unsigned level)
 {
     bool uri = path_is_uri(text);
-    bool plain = (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0;
+    bool plain = (context & CONTEXT_PATH) != 0 && (uri || (context & CONTEXT_URI) == 0);
     if (uri || plain) {
         if (++scratch->strings > LIMIT_CALL_PATHS) {
             return READINGS_OVER_LIMIT;
@@ -139,12 +140,11 @@ static enum readings_result take_string(struct path_scratch *scratch, struct sli
 static unsigned member_context(const struct walk *walk, struct slice name)
 {
     const struct frame *frame = &walk->frames[walk->depth - 1];
-    unsigned context = frame->context & CONTEXT_TREE;
-    enum path_argument kind = path_argument_kind(walk->view, name);
-    if (kind != PATH_ARGUMENT_NOT) {
+    unsigned context = frame->context & CONTEXT_OF_OBJECTS;
+    if (path_argument_is_path(walk->view, name)) {
         context |= CONTEXT_PATH;
     }
-    if (kind == PATH_ARGUMENT_URI) {
+    if (slice_eq_ascii_case(name, SLICE("uri"))) {
         context |= CONTEXT_URI;
     }
     if (walk->depth == 1 && path_is_base_name(name)) {
@@ -169,10 +169,7 @@ static enum readings_result take_scalar(struct walk *walk, const struct json_val
         if (!argument || (context & CONTEXT_TREE) == 0) {
             return READINGS_OK;
         }
-        scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
-        struct path_origin origin = {value, true};
-        return resolve && !path_places_add_plain(scratch, origin, SLICE("")) ? READINGS_NO_MEMORY
-                                                                             : READINGS_OK;
+        return take_string(scratch, SLICE(""), context & ~(unsigned)CONTEXT_URI, value, 0);
     }
     if ((context & CONTEXT_PATH) == 0) {
         return READINGS_OK;
@@ -211,7 +208,7 @@ static enum readings_result walk_input(struct walk *walk, const struct json_valu
             }
             bool object = v->type == JSON_OBJECT;
             walk->frames[walk->depth++] =
-                (struct frame){v->next, (uint8_t)(object ? context & CONTEXT_TREE : context), object};
+                (struct frame){v->next, (uint8_t)(object ? context & CONTEXT_OF_OBJECTS : context), object};
             continue;
         }
         enum readings_result result = take_scalar(walk, v, context, argument);

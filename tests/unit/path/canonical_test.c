@@ -266,17 +266,17 @@ static void lengths(void)
     /* The start has its own limit, and what is removed from the text is never that long a path. */
     memset(text, 'x', 2000);
     memcpy(text + 2000, "/../y", 5);
-    char start[PATH_START_BYTES + 1];
+    char start[LIMIT_PATH_BYTES + 1];
     path_resolve(&r, long_text(start, 3000, "/absent"), (struct slice){text, 2005}, PATH_TEXTUAL);
     CHECK(r.readable && r.len == 3002);
     path_resolve(&r, long_text(start, 3000, "/absent"), (struct slice){text, 2005}, PATH_KERNEL);
     CHECK(!r.readable);
-    path_resolve(&r, long_text(start, PATH_START_BYTES, "/."), SLICE("d/f"), PATH_KERNEL);
+    path_resolve(&r, long_text(start, LIMIT_PATH_BYTES, "/."), SLICE("d/f"), PATH_KERNEL);
     CHECK(r.readable && slice_is((struct slice){r.text, r.len}, tree_text("$/d/f")));
-    path_resolve(&r, long_text(start, PATH_START_BYTES, "/."), SLICE("../f"), PATH_TEXTUAL);
+    path_resolve(&r, long_text(start, LIMIT_PATH_BYTES, "/."), SLICE("../f"), PATH_TEXTUAL);
     CHECK(r.readable && slice_is((struct slice){r.text, r.len}, "/tmp/f"));
-    char longer[PATH_START_BYTES + 2];
-    path_resolve(&r, long_text(longer, PATH_START_BYTES + 1, "/."), SLICE("d/f"), PATH_KERNEL);
+    char longer[LIMIT_PATH_BYTES + 2];
+    path_resolve(&r, long_text(longer, LIMIT_PATH_BYTES + 1, "/."), SLICE("d/f"), PATH_KERNEL);
     CHECK(!r.readable);
 
     /* One name that the kernel refuses; below what is absent it is never asked. */

@@ -111,10 +111,10 @@ static struct path_argument_view view_of(const char *server, const char *tool)
     return path_argument_view_of(arguments, &name);
 }
 
-static enum path_argument kind(const char *server, const char *tool, const char *argument)
+static bool is_path(const char *server, const char *tool, const char *argument)
 {
     struct path_argument_view view = view_of(server, tool);
-    return path_argument_kind(&view, slice_of(argument));
+    return path_argument_is_path(&view, slice_of(argument));
 }
 
 /* The tree arguments in their order, with a space behind each. */
@@ -147,12 +147,12 @@ static void built_in_arguments(void)
     static const char *const others[] = {"",       "pat", "pathx", "text", "content", "file-path",
                                          "paths ", "cwd", "url",   "URL",  "name",    "notebook_paths"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-        CHECK(kind(NULL, "t", paths[i]) == PATH_ARGUMENT_PATH);
+        CHECK(is_path(NULL, "t", paths[i]));
     }
     for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        CHECK(kind("s", "t", others[i]) == PATH_ARGUMENT_NOT);
+        CHECK(!is_path("s", "t", others[i]));
     }
-    CHECK(kind(NULL, "t", "uri") == PATH_ARGUMENT_URI && kind(NULL, "t", "Uri") == PATH_ARGUMENT_URI);
+    CHECK(is_path(NULL, "t", "uri") && is_path(NULL, "t", "Uri"));
     CHECK_BYTES(trees(NULL, "t"), strlen(trees(NULL, "t")), "");
     static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
     for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
@@ -164,31 +164,31 @@ static void built_in_arguments(void)
 static void changed_arguments(void)
 {
     change(PATH_LIST_PATHS, "t", "Target");
-    CHECK(kind(NULL, "t", "target") == PATH_ARGUMENT_PATH && kind("s", "t", "TARGET") == PATH_ARGUMENT_PATH);
-    CHECK(kind(NULL, "u", "target") == PATH_ARGUMENT_NOT && kind(NULL, "t", "path") == PATH_ARGUMENT_PATH);
+    CHECK(is_path(NULL, "t", "target") && is_path("s", "t", "TARGET"));
+    CHECK(!is_path(NULL, "u", "target") && is_path(NULL, "t", "path"));
     change(PATH_LIST_PATHS, "t", "-source");
-    CHECK(kind(NULL, "t", "SOURCE") == PATH_ARGUMENT_NOT && kind(NULL, "u", "source") == PATH_ARGUMENT_PATH);
+    CHECK(!is_path(NULL, "t", "SOURCE") && is_path(NULL, "u", "source"));
     /* The last one of a key stands. */
     change(PATH_LIST_PATHS, "t", "source");
-    CHECK(kind(NULL, "t", "source") == PATH_ARGUMENT_PATH);
+    CHECK(is_path(NULL, "t", "source"));
     change(PATH_LIST_PATHS, "t", "-Source");
-    CHECK(kind(NULL, "t", "source") == PATH_ARGUMENT_NOT);
+    CHECK(!is_path(NULL, "t", "source"));
     /* `*`, then the tool, then the server's tool, whatever the order of loading. */
     change(PATH_LIST_PATHS, "s/t", "source");
-    CHECK(kind("s", "t", "source") == PATH_ARGUMENT_PATH && kind("r", "t", "source") == PATH_ARGUMENT_NOT);
+    CHECK(is_path("s", "t", "source") && !is_path("r", "t", "source"));
     change(PATH_LIST_PATHS, "*", "-target");
     change(PATH_LIST_PATHS, "*", "where");
-    CHECK(kind("s", "t", "target") == PATH_ARGUMENT_PATH && kind(NULL, "u", "target") == PATH_ARGUMENT_NOT);
-    CHECK(kind("x", "y", "where") == PATH_ARGUMENT_PATH);
+    CHECK(is_path("s", "t", "target") && !is_path(NULL, "u", "target"));
+    CHECK(is_path("x", "y", "where"));
     change(PATH_LIST_PATHS, "y", "-where");
-    CHECK(kind("x", "y", "where") == PATH_ARGUMENT_NOT);
+    CHECK(!is_path("x", "y", "where"));
     /* A key with a slash: the server's tool, and a tool of that name. */
     change(PATH_LIST_PATHS, "a/b", "both");
-    CHECK(kind("a", "b", "both") == PATH_ARGUMENT_PATH && kind(NULL, "a/b", "both") == PATH_ARGUMENT_PATH);
-    CHECK(kind("z", "a/b", "both") == PATH_ARGUMENT_PATH && kind(NULL, "b", "both") == PATH_ARGUMENT_NOT);
-    CHECK(kind("a/", "b", "both") == PATH_ARGUMENT_NOT && kind("ab", "b", "both") == PATH_ARGUMENT_NOT);
+    CHECK(is_path("a", "b", "both") && is_path(NULL, "a/b", "both"));
+    CHECK(is_path("z", "a/b", "both") && !is_path(NULL, "b", "both"));
+    CHECK(!is_path("a/", "b", "both") && !is_path("ab", "b", "both"));
     change(PATH_LIST_PATHS, "t", "-uri");
-    CHECK(kind(NULL, "t", "uri") == PATH_ARGUMENT_NOT);
+    CHECK(!is_path(NULL, "t", "uri"));
     /* One list says nothing about the other. */
     CHECK(strcmp(trees("s", "t"), "") == 0);
 
@@ -205,7 +205,7 @@ static void changed_arguments(void)
     CHECK(strcmp(trees("s", "Grep"), "also last ") == 0);
     change(PATH_LIST_TREES, "s/Grep", "path");
     CHECK(strcmp(trees("s", "Grep"), "path also last ") == 0);
-    CHECK(kind("s", "Grep", "everywhere") == PATH_ARGUMENT_NOT);
+    CHECK(!is_path("s", "Grep", "everywhere"));
 
     for (int i = 0; i < 1000; i++) {
         char key[32], name[32];
@@ -213,10 +213,8 @@ static void changed_arguments(void)
         (void)snprintf(name, sizeof(name), "%sname%d", i % 3 == 0 ? "-" : "", i);
         change(PATH_LIST_PATHS, key, name);
     }
-    CHECK(kind("s", "tool7", "NAME107") == PATH_ARGUMENT_PATH &&
-          kind("s", "tool7", "name207") == PATH_ARGUMENT_NOT);
-    CHECK(kind("s", "tool8", "name107") == PATH_ARGUMENT_NOT &&
-          kind("s", "t", "target") == PATH_ARGUMENT_PATH);
+    CHECK(is_path("s", "tool7", "NAME107") && !is_path("s", "tool7", "name207"));
+    CHECK(!is_path("s", "tool8", "name107") && is_path("s", "t", "target"));
 
     struct path_argument_view a = view_of("s", "u"), b = view_of("r", "v"), c = view_of("s", "t");
     CHECK(path_argument_views_alike(&a, &b) && !path_argument_views_alike(&a, &c));
