@@ -37,24 +37,17 @@ static void use_block(struct arena *arena, struct arena_block *block)
 
 void arena_reset(struct arena *arena)
 {
-    struct arena_block *largest = NULL;
-    for (struct arena_block *block = arena->first; block != NULL; block = block->older) {
-        if (largest == NULL || block->size > largest->size) {
-            largest = block;
-        }
-    }
-    if (largest == NULL) {
+    if (arena->first == NULL) {
         return;
     }
-    for (struct arena_block *block = arena->first, *older; block != NULL; block = older) {
-        older = block->older;
-        if (block != largest) {
-            free(block);
-        }
+    if (arena->first->older != NULL) {
+        /* One block for all that was needed: beside a smaller one the next round would need another again. */
+        size_t needed = arena->total;
+        arena_finish(arena);
+        arena->least = needed;
+        return;
     }
-    largest->older = NULL;
-    arena->total = largest->size;
-    use_block(arena, largest);
+    use_block(arena, arena->first);
 }
 
 /* A new block with room for at least `size` bytes. */
@@ -68,6 +61,9 @@ static bool add_block(struct arena *arena, size_t size)
     size_t least = size + sizeof(struct arena_block);
     /* As much again as there is: the number of blocks stays logarithmic, the waste below one half. */
     size_t want = arena->total > FIRST_BLOCK ? arena->total : FIRST_BLOCK;
+    if (want < arena->least) {
+        want = arena->least;
+    }
     if (want < least) {
         want = least;
     }

@@ -13,6 +13,7 @@ struct arena {
     struct arena_block *first; /* the newest block; blocks double in size */
     char *at, *end;            /* what is left of it */
     size_t total;              /* bytes taken from the system */
+    size_t least;              /* how large the next block is at least */
     size_t ceiling;            /* never more than this many; 0 for ARENA_CEILING */
 };
 
@@ -22,7 +23,8 @@ struct arena {
 void arena_init(struct arena *arena, size_t ceiling);
 void arena_finish(struct arena *arena);
 
-/* Forgets every piece and keeps the largest block, so that a loop settles on no allocations at all. */
+/* Forgets every piece. A loop settles on one block for all that a round needs, and then on no allocations at
+ * all. */
 void arena_reset(struct arena *arena);
 
 /* A zeroed piece of `size` bytes; NULL when memory or the ceiling is exhausted. */
