@@ -45,10 +45,10 @@ enum json_error_code {
     JSON_ERROR_UTF8,      /* not valid UTF-8 */
     JSON_ERROR_BOM,       /* begins with a byte order mark */
     JSON_ERROR_SURROGATE, /* a lone surrogate escape */
-    JSON_ERROR_DUPLICATE, /* a repeated key; offset is the first repeat's */
+    JSON_ERROR_DUPLICATE, /* a repeated key, in a text with no other error; offset is the first repeat's */
     JSON_ERROR_DEPTH,     /* nested deeper than the limit; offset is the first bracket too deep */
     JSON_ERROR_SIZE,      /* longer than the limit; offset is the limit */
-    JSON_ERROR_MEMORY,
+    JSON_ERROR_MEMORY,    /* no memory, or no random bytes for the hash */
 };
 
 struct json_error {
@@ -170,8 +170,8 @@ int json_key_cmp(struct slice a, struct slice b);
 
 /* ---- Places in a text, for messages ---- */
 
-/* Line and column of a byte offset, both from 1; columns count characters, a tab is one, CRLF one line end.
- * O(offset); for many places use a json_lines. */
+/* Line and column of a byte offset, both from 1; columns count characters, a tab is one, CRLF one line end, a
+ * lone CR none. O(offset); for many places use a json_lines. */
 void json_place(struct slice text, uint32_t offset, uint32_t *ret_line, uint32_t *ret_column);
 
 /* The same for many places of one text: reads the text once, then a few kilobytes for each place. Owns a

@@ -10,6 +10,9 @@
 
 #define NONE UINT32_MAX
 
+/* So much memory a document keeps for the next text, however short that is. */
+#define KEEP_BYTES ((size_t)1 << 20)
+
 _Static_assert(sizeof(size_t) >= 8, "sizes of values arrays are computed without overflow checks");
 
 struct reader {
@@ -469,6 +472,32 @@ void json_finish(struct json_doc *doc)
     json_init(doc);
 }
 
+/* Whether memory is far beyond what a text of `len` bytes can need: a value for every other byte, 32 bytes
+ * each. */
+static bool too_much(size_t bytes, size_t len)
+{
+    return bytes > KEEP_BYTES && bytes / (16 * sizeof(struct json_value)) > len;
+}
+
+/* Gives back what an earlier, larger text has left. */
+static void give_back(struct json_doc *doc, size_t len)
+{
+    if (too_much(doc->cap * sizeof(struct json_value), len)) {
+        free(doc->values);
+        doc->values = NULL;
+        doc->cap = 0;
+    }
+    if (too_much(doc->scratch_cap, len)) {
+        free(doc->scratch);
+        doc->scratch = NULL;
+        doc->scratch_cap = 0;
+    }
+    if (too_much(doc->strings.total, len)) {
+        arena_finish(&doc->strings);
+    }
+    arena_reset(&doc->strings);
+}
+
 bool json_parse(struct json_doc *doc, struct slice text, const struct json_options *options,
                 struct json_error *ret_error)
 {
@@ -476,7 +505,7 @@ bool json_parse(struct json_doc *doc, struct slice text, const struct json_optio
     doc->text = text.ptr == NULL ? SLICE("") : text;
     doc->count = 0;
     doc->duplicates = 0;
-    arena_reset(&doc->strings);
+    give_back(doc, text.len);
     if (text.len > options->max_bytes) {
         *ret_error = (struct json_error){JSON_ERROR_SIZE, options->max_bytes, "too long"};
         return false;

@@ -1,6 +1,8 @@
 /* Each allocation fails once. Nothing crashes, nothing leaks, the failure is reported, and what was in use
  * can be used again. The linker sends the allocator's callers here (--wrap). */
+#include <errno.h>
 #include <stdlib.h>
+#include <sys/types.h>
 
 #include "../../check.h"
 #include "base/arena.h"
@@ -15,6 +17,21 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *ptr, size_t size);
 void __wrap_free(void *ptr);
+
+ssize_t __real_getrandom(void *out, size_t len, unsigned flags);
+ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags);
+
+static int random_errno; /* what getrandom fails with, once; 0: it does not */
+
+ssize_t __wrap_getrandom(void *out, size_t len, unsigned flags)
+{
+    if (random_errno != 0) {
+        errno = random_errno;
+        random_errno = 0;
+        return -1;
+    }
+    return __real_getrandom(out, len < 3 ? len : 3, flags); /* it may give less than asked for */
+}
 
 static long until_failure; /* this many allocations succeed, then one fails; negative: none does */
 static bool failed_once;
@@ -201,6 +218,23 @@ static bool pieces(void)
     return ok;
 }
 
+/* Without random bytes large objects cannot be checked, and are refused. */
+static void test_random(void)
+{
+    struct json_doc doc;
+    struct json_error error;
+    json_init(&doc);
+    random_errno = ENOSYS;
+    CHECK(!json_parse(&doc, (struct slice){text, text_len}, &options, &error));
+    CHECK(error.code == JSON_ERROR_MEMORY && json_root(&doc) == NULL);
+    random_errno = EINTR;
+    CHECK(json_parse(&doc, (struct slice){text, text_len}, &options, &error));
+    random_errno = ENOSYS; /* a document draws once */
+    CHECK(json_parse(&doc, (struct slice){text, text_len}, &options, &error) && random_errno == ENOSYS);
+    random_errno = 0;
+    json_finish(&doc);
+}
+
 int main(void)
 {
     until_failure = -1;
@@ -210,6 +244,7 @@ int main(void)
     torture("parse", parse);
     torture("print", print);
     torture("lines", lines);
+    test_random();
     struct json_error error;
     json_init(&parsed);
     CHECK(json_parse(&parsed, (struct slice){text, text_len}, &options, &error));

@@ -69,6 +69,31 @@ static void test_reuse(void)
     json_finish(&doc);
 }
 
+/* What a large text needed is given back when a small one follows. */
+static void test_give_back(void)
+{
+    struct json_doc doc;
+    struct json_error error;
+    struct buf buf;
+    buf_init(&buf, 8u << 20);
+    json_init(&doc);
+    for (int i = 0; i < 200000; i++) {
+        buf_printf(&buf, "%c\"k%d\":\"0123456789\\n\"", i == 0 ? '{' : ',', i);
+    }
+    buf_byte(&buf, '}');
+    struct json_options large = {.max_depth = 64, .max_bytes = 8u << 20};
+    CHECK(json_parse(&doc, buf_slice_of(&buf), &large, &error));
+    size_t cap = doc.cap, scratch = doc.scratch_cap, strings = doc.strings.total;
+    CHECK(cap > 200000 && scratch > 1u << 20 && strings > 1u << 20);
+    CHECK(json_parse(&doc, buf_slice_of(&buf), &large, &error));
+    CHECK(doc.cap == cap && doc.scratch_cap == scratch); /* the next large one uses it */
+    CHECK(json_parse(&doc, SLICE("[\"\\n\"]"), &large, &error));
+    CHECK(doc.cap < 1000 && doc.scratch_cap == 0 && doc.strings.total < 100000);
+    CHECK(slice_is(json_str(json_first(&doc, json_root(&doc))), "\n"));
+    json_finish(&doc);
+    buf_finish(&buf);
+}
+
 static void check_place(const char *text, uint32_t offset, uint32_t want_line, uint32_t want_column)
 {
     uint32_t line = 0, column = 0;
@@ -165,6 +190,7 @@ int main(void)
 {
     test_walk();
     test_reuse();
+    test_give_back();
     test_place();
     test_lines();
     test_depth();
