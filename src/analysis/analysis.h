@@ -7,7 +7,8 @@
 #include "policy/policy.h"
 
 /* Adds the warnings of SPEC.md section 7 to ret_warnings: shadow (within a tier, and cross-tier), broad,
- * missing-prefix, flattened-name; in order of file and place. Not quadratic in the number of rules. */
+ * missing-prefix, flattened-name; and assertion-unchecked for a document with assertions, which are not
+ * proved yet. In order of file and place. Not quadratic in the number of rules. */
 void lint(const struct policy *policy, struct findings *ret_warnings);
 
 /* "policy-load: warning: rule 'LATER' (line N) is shadowed by earlier rule 'EARLIER' (line M) — reorder or

@@ -29,6 +29,9 @@ static void write_string(struct buf *buf, const struct key *key)
     if (key->max > 0) {
         buf_printf(buf, ",\"maxLength\":%lld", (long long)key->max);
     }
+    if (key->id == ID_ID) {
+        buf_text(buf, ",\"not\":{\"const\":\"default\"}");
+    }
 }
 
 /* What a key's value may be. */
