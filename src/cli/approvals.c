@@ -8,7 +8,7 @@
 #include "cli/command.h"
 #include "journal/journal.h"
 
-bool file_read(const char *file, size_t ceiling, struct buf *ret_text)
+bool read_file(const char *file, size_t ceiling, struct buf *ret_text)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     ssize_t n = -1;
@@ -107,7 +107,7 @@ bool approvals_read(struct approvals_list *ret_list, const struct policy *policy
     struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
     *ret_list = (struct approvals_list){.open = true};
     json_init(&ret_list->doc);
-    if (!file_read(file, LIMIT_MESSAGE_BYTES + (128u << 10), &ret_list->text))
+    if (!read_file(file, LIMIT_MESSAGE_BYTES + (128u << 10), &ret_list->text))
         return false;
     if (json_parse(&ret_list->doc, buf_slice_of(&ret_list->text), &options, &error))
         return approvals_from_json(ret_list, policy, &ret_list->doc, json_root(&ret_list->doc));

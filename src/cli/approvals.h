@@ -24,6 +24,6 @@ MUST_USE bool approvals_from_json(struct approvals_list *ret_list, const struct 
 void approvals_finish(struct approvals_list *list);
 
 /* Reads a whole file. False after saying what is wrong. */
-MUST_USE bool file_read(const char *file, size_t ceiling, struct buf *ret_text);
+MUST_USE bool read_file(const char *file, size_t ceiling, struct buf *ret_text);
 
 #endif

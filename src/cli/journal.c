@@ -36,7 +36,7 @@ static int verify(const struct options *options, const char *head_file)
     buf_init(&out, 1u << 20);
     const char *const *files = (const char *const *)options->argv + 1;
     size_t count = (size_t)options->argc - 1;
-    if (head_file && !file_read(head_file, 64u << 10, &head)) {
+    if (head_file && !read_file(head_file, 64u << 10, &head)) {
         code = EXIT_UNABLE;
     } else if (!journal_verify(files, count, buf_slice_of(&head), &report, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
