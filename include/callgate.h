@@ -8,28 +8,29 @@
  *
  *         cg_policy_load      documents          -> policy    (once; looks at files: prefixes are resolved)
  *         cg_call_create      JSON text          -> call
- *         cg_readings_make    policy, call       -> readings  (looks at files: every way to understand the paths)
- *         cg_evaluate         policy, readings   -> decision  (pure: looks at its arguments only, allocates nothing)
+ *         cg_readings_make    policy, call       -> readings  (looks at files: every way to understand the
+ * paths) cg_evaluate         policy, readings   -> decision  (pure: looks at its arguments only, allocates
+ * nothing)
  *
- *     Where a call can be understood in more than one way, it is judged in every way, and the strictest answer
- *     stands. Every failure denies: a NULL policy, call or readings handed to cg_evaluate is a deny, and the zero
- *     value of a decision is a deny. Test for CG_ALLOW by name, never for "not CG_DENY".
+ *     Where a call can be understood in more than one way, it is judged in every way, and the strictest
+ * answer stands. Every failure denies: a NULL policy, call or readings handed to cg_evaluate is a deny, and
+ * the zero value of a decision is a deny. Test for CG_ALLOW by name, never for "not CG_DENY".
  *
  * OWNERSHIP
- *     What a _create, _load or _make function returns is the caller's, until the matching _free, which takes NULL.
- *     Strings that are handed out belong to the object they came from and live as long as it does; they are
- *     followed by a NUL that their length does not count, and may hold NULs. Arguments are copied, except where a
- *     function says otherwise.
+ *     What a _create, _load or _make function returns is the caller's, until the matching _free, which takes
+ * NULL. Strings that are handed out belong to the object they came from and live as long as it does; they are
+ *     followed by a NUL that their length does not count, and may hold NULs. Arguments are copied, except
+ * where a function says otherwise.
  *
  * THREADS
- *     A policy never changes after cg_policy_load and may be used by many threads. A call and its readings belong to
- *     one thread at a time. The library has no global state, starts no thread, reads no environment variable and no
- *     clock, and needs libc only.
+ *     A policy never changes after cg_policy_load and may be used by many threads. A call and its readings
+ * belong to one thread at a time. The library has no global state, starts no thread, reads no environment
+ * variable and no clock, and needs libc only.
  *
  * STABILITY
- *     Types are opaque or begin with a `size` member that the caller sets to sizeof; functions and enumerators are
- *     only ever added. CG_ABI_VERSION changes when that promise is broken, and cg_abi_version tells what the
- *     library was built as.
+ *     Types are opaque or begin with a `size` member that the caller sets to sizeof; functions and
+ * enumerators are only ever added. CG_ABI_VERSION changes when that promise is broken, and cg_abi_version
+ * tells what the library was built as.
  */
 #ifndef CALLGATE_H
 #define CALLGATE_H
@@ -74,8 +75,8 @@ typedef struct cg_document {
     size_t length; /* bytes */
 } cg_document;
 
-/* Where relative paths and `~` start. Absolute directories. `roots` are further starts of relative paths and may be
- * NULL when there are none. */
+/* Where relative paths and `~` start. Absolute directories. `roots` are further starts of relative paths and
+ * may be NULL when there are none. */
 typedef struct cg_base {
     size_t size; /* sizeof(cg_base) */
     const char *cwd;
@@ -85,8 +86,8 @@ typedef struct cg_base {
 } cg_base;
 
 /* Loads documents, in order, into one policy: all or nothing, except that a workspace document with errors is
- * reported and left out. Returns NULL when there is no policy. *ret_report, unless ret_report is NULL, gets every
- * error and warning of every document (NULL only when memory ran out); free it with cg_report_free. */
+ * reported and left out. Returns NULL when there is no policy. *ret_report, unless ret_report is NULL, gets
+ * every error and warning of every document (NULL only when memory ran out); free it with cg_report_free. */
 CG_API CG_MUST_USE cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_base *base,
                                              cg_report **ret_report);
 CG_API void cg_policy_free(cg_policy *policy);
@@ -114,7 +115,8 @@ typedef struct cg_finding {
     int cross_tier;
 } cg_finding;
 
-/* Errors first, each kind in order of document and place. cg_report_get returns 0 when there is no such finding. */
+/* Errors first, each kind in order of document and place. cg_report_get returns 0 when there is no such
+ * finding. */
 CG_API size_t cg_report_count(const cg_report *report);
 CG_API int cg_report_get(const cg_report *report, size_t index, cg_finding *ret_finding);
 CG_API void cg_report_free(cg_report *report);
@@ -124,24 +126,26 @@ CG_API void cg_report_free(cg_report *report);
 typedef struct cg_call cg_call;
 
 /* Reads one call: {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. Absent members are
- * input {}, no server, channel and thread "", actor claude_process. A malformed text or one over a limit gives a
- * call all the same: one that every policy denies, with the reason. NULL only when memory ran out. */
+ * input {}, no server, channel and thread "", actor claude_process. A malformed text or one over a limit
+ * gives a call all the same: one that every policy denies, with the reason. NULL only when memory ran out. */
 CG_API CG_MUST_USE cg_call *cg_call_create(const char *text, size_t length);
 CG_API void cg_call_free(cg_call *call);
 
 /* Whether the text was a well-formed call within the limits. */
 CG_API int cg_call_ok(const cg_call *call);
 
-/* The text whose SHA-256 is the call's hash (SPEC section 9). *ret_length bytes that live as long as the call; NULL
- * for a call that is not ok. The library hashes nothing itself. */
+/* The text whose SHA-256 is the call's hash (SPEC section 9). *ret_length bytes that live as long as the
+ * call; NULL for a call that is not ok. The library hashes nothing itself. */
 CG_API const char *cg_call_text(cg_call *call, size_t *ret_length);
 
 /* ---- Readings (SPEC section 4) ---- */
 
 typedef struct cg_readings cg_readings;
 
-/* Makes every reading of a call's paths. This looks at files: two runs may differ. NULL when memory ran out. */
-CG_API CG_MUST_USE cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call, const cg_base *base);
+/* Makes every reading of a call's paths. This looks at files: two runs may differ. NULL when memory ran out.
+ */
+CG_API CG_MUST_USE cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call,
+                                                 const cg_base *base);
 CG_API void cg_readings_free(cg_readings *readings);
 
 CG_API size_t cg_readings_count(const cg_readings *readings);
@@ -165,21 +169,23 @@ typedef struct cg_approval {
     const char *rule; /* id; the caller has checked that the rule's text (cg_policy_rule_text) is unchanged */
     const char *channel, *thread;
     int64_t granted, expires; /* milliseconds since 1970: live while granted <= now < expires */
-    const uint8_t *call_hash; /* 32 bytes: covers only the call with this hash; NULL: every call of the session */
+    const uint8_t
+        *call_hash; /* 32 bytes: covers only the call with this hash; NULL: every call of the session */
 } cg_approval;
 
 typedef struct cg_approvals {
     size_t size; /* sizeof(cg_approvals) */
     const cg_approval *list;
-    size_t count;             /* at most 64 of the call's session; with more, every call is denied */
-    int64_t now;              /* milliseconds since 1970 */
-    const uint8_t *call_hash; /* the SHA-256 of cg_call_text: 32 bytes; NULL: no approval of one call counts */
+    size_t count; /* at most 64 of the call's session; with more, every call is denied */
+    int64_t now;  /* milliseconds since 1970 */
+    const uint8_t
+        *call_hash; /* the SHA-256 of cg_call_text: 32 bytes; NULL: no approval of one call counts */
 } cg_approvals;
 
 typedef struct cg_decision {
-    size_t size;          /* sizeof(cg_decision), set by the caller */
+    size_t size; /* sizeof(cg_decision), set by the caller */
     enum cg_kind kind;
-    const char *rule;     /* the rule that decided, "default", or NULL for an allow that no rule gave */
+    const char *rule; /* the rule that decided, "default", or NULL for an allow that no rule gave */
     size_t rule_length;
     uint32_t ttl_ms;      /* of CG_REQUIRE: how long an approval lives */
     uint32_t approvers;   /* of CG_REQUIRE: how many different people */
@@ -192,12 +198,15 @@ CG_API void cg_evaluate(const cg_policy *policy, const cg_call *call, const cg_r
                         const cg_approvals *approvals, cg_decision *ret_decision);
 
 /* Write a decision as SPEC section 3 shows it, or the reason of a deny, into a buffer of `size` bytes, always
- * followed by a NUL when size > 0. Return the whole length without the NUL, as snprintf does. The policy and the
- * call must still live. */
-CG_API size_t cg_decision_json(const cg_policy *policy, const cg_decision *decision, char *buffer, size_t size);
-CG_API size_t cg_decision_reason(const cg_policy *policy, const cg_decision *decision, char *buffer, size_t size);
+ * followed by a NUL when size > 0. Return the whole length without the NUL, as snprintf does. The policy and
+ * the call must still live. */
+CG_API size_t cg_decision_json(const cg_policy *policy, const cg_decision *decision, char *buffer,
+                               size_t size);
+CG_API size_t cg_decision_reason(const cg_policy *policy, const cg_decision *decision, char *buffer,
+                                 size_t size);
 
-/* The text that a rule's digest is taken of (SPEC section 6), likewise; 0 when there is no rule of this id. */
+/* The text that a rule's digest is taken of (SPEC section 6), likewise; 0 when there is no rule of this id.
+ */
 CG_API size_t cg_policy_rule_text(const cg_policy *policy, const char *rule, char *buffer, size_t size);
 
 #ifdef __cplusplus

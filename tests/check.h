@@ -9,26 +9,26 @@
 
 static int check_passed, check_failed;
 
-#define CHECK(cond)                                                                                           \
-    do {                                                                                                      \
-        if (cond) {                                                                                           \
-            check_passed++;                                                                                   \
-        } else {                                                                                              \
-            check_failed++;                                                                                   \
-            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);                                         \
-        }                                                                                                     \
+#define CHECK(cond)                                                                                          \
+    do {                                                                                                     \
+        if (cond) {                                                                                          \
+            check_passed++;                                                                                  \
+        } else {                                                                                             \
+            check_failed++;                                                                                  \
+            printf("%s:%d: failed: %s\n", __FILE__, __LINE__, #cond);                                        \
+        }                                                                                                    \
     } while (0)
 
 /* Compares two byte strings and shows both when they differ. */
-#define CHECK_BYTES(got, got_len, want)                                                                       \
-    do {                                                                                                      \
-        size_t want_len_ = strlen(want);                                                                      \
-        if ((got_len) == want_len_ && memcmp((got), (want), want_len_) == 0) {                                \
-            check_passed++;                                                                                   \
-        } else {                                                                                              \
-            check_failed++;                                                                                   \
-            printf("%s:%d: want %s\n    got  %.*s\n", __FILE__, __LINE__, (want), (int)(got_len), (got));     \
-        }                                                                                                     \
+#define CHECK_BYTES(got, got_len, want)                                                                      \
+    do {                                                                                                     \
+        size_t want_len_ = strlen(want);                                                                     \
+        if ((got_len) == want_len_ && memcmp((got), (want), want_len_) == 0) {                               \
+            check_passed++;                                                                                  \
+        } else {                                                                                             \
+            check_failed++;                                                                                  \
+            printf("%s:%d: want %s\n    got  %.*s\n", __FILE__, __LINE__, (want), (int)(got_len), (got));    \
+        }                                                                                                    \
     } while (0)
 
 /* Call last and return its value from main. */

@@ -74,7 +74,8 @@ static void convert_document(const cg_document *document, struct policy_source *
         ret->tier = tiers[document->tier];
 }
 
-static cg_policy *load(const cg_document *documents, size_t count, const struct path_base *base, cg_report *report)
+static cg_policy *load(const cg_document *documents, size_t count, const struct path_base *base,
+                       cg_report *report)
 {
     struct policy_source *sources = calloc(count + 1, sizeof *sources);
     cg_policy *policy = calloc(1, sizeof *policy);
@@ -92,7 +93,8 @@ static cg_policy *load(const cg_document *documents, size_t count, const struct 
     return NULL;
 }
 
-cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_base *base, cg_report **ret_report)
+cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_base *base,
+                          cg_report **ret_report)
 {
     struct slice *roots;
     struct path_base path_base;
@@ -179,7 +181,8 @@ void cg_report_free(cg_report *report)
 
 cg_call *cg_call_create(const char *text, size_t length)
 {
-    const struct call_defaults defaults = {.channel = SLICE(""), .thread = SLICE(""), .actor = ACTOR_CLAUDE_PROCESS};
+    const struct call_defaults defaults = {
+        .channel = SLICE(""), .thread = SLICE(""), .actor = ACTOR_CLAUDE_PROCESS};
     cg_call *call = calloc(1, sizeof *call);
     char *copy = length <= LIMIT_MESSAGE_BYTES ? malloc(length + 1) : NULL;
     if (call && length > LIMIT_MESSAGE_BYTES) {
@@ -281,7 +284,8 @@ size_t cg_readings_count(const cg_readings *readings)
     return readings ? readings->readings.count : 0;
 }
 
-const char *cg_readings_path(const cg_readings *readings, size_t index, size_t *ret_length, int *ret_unreadable)
+const char *cg_readings_path(const cg_readings *readings, size_t index, size_t *ret_length,
+                             int *ret_unreadable)
 {
     if (index >= cg_readings_count(readings))
         return NULL;
@@ -300,7 +304,8 @@ const char *cg_readings_path(const cg_readings *readings, size_t index, size_t *
 struct kept {
     struct decision decision;
 };
-_Static_assert(sizeof(struct kept) <= sizeof(((cg_decision *)0)->private_), "a decision fits its public struct");
+_Static_assert(sizeof(struct kept) <= sizeof(((cg_decision *)0)->private_),
+               "a decision fits its public struct");
 
 static struct decision kept_decision(const cg_decision *decision)
 {
@@ -342,7 +347,8 @@ static bool convert_approvals(const cg_policy *policy, const cg_call *call, cons
     return true;
 }
 
-/* More approvals than this for one session are the caller's mistake, and deny: evaluation allocates nothing. */
+/* More approvals than this for one session are the caller's mistake, and deny: evaluation allocates nothing.
+ */
 #define APPROVALS_AT_ONCE 64
 
 static struct decision evaluate(const cg_policy *policy, const cg_call *call, const cg_readings *readings,
@@ -367,8 +373,8 @@ static struct decision evaluate(const cg_policy *policy, const cg_call *call, co
     if (approvals && (approvals->size < sizeof *approvals ||
                       !convert_approvals(policy, call, approvals, list, APPROVALS_AT_ONCE, &converted)))
         return deny;
-    return policy_evaluate(policy->policy, &readings->facts, readings->readings.list, readings->readings.count,
-                           &converted);
+    return policy_evaluate(policy->policy, &readings->facts, readings->readings.list,
+                           readings->readings.count, &converted);
 }
 
 void cg_evaluate(const cg_policy *policy, const cg_call *call, const cg_readings *readings,

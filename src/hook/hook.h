@@ -1,8 +1,8 @@
 /* `callgate hook HOST`: the adapters between coding agents' hooks and the one door. One file a host.
  *
- * Every host lets a call go on when its hook crashes, is slow, or prints the wrong shape. So: the whole answer is
- * printed with one write, a deny stands ready before anything can fail, and a deadline of our own, a fatal signal,
- * no memory, a message that cannot be read, and every failure of the door print that deny. */
+ * Every host lets a call go on when its hook crashes, is slow, or prints the wrong shape. So: the whole
+ * answer is printed with one write, a deny stands ready before anything can fail, and a deadline of our own,
+ * a fatal signal, no memory, a message that cannot be read, and every failure of the door print that deny. */
 #ifndef HOOK_HOOK_H
 #define HOOK_HOOK_H
 
@@ -11,9 +11,9 @@
 /* How a host is to be answered. */
 enum hook_answer {
     HOOK_DENY = 0,
-    HOOK_ASK,     /* the host's own question to its user */
-    HOOK_NONE,    /* no opinion: the host's own rules decide */
-    HOOK_ALLOW,   /* the host's allow; only with --grant */
+    HOOK_ASK,   /* the host's own question to its user */
+    HOOK_NONE,  /* no opinion: the host's own rules decide */
+    HOOK_ALLOW, /* the host's allow; only with --grant */
 };
 
 /* What a host's message says. Slices point into the message's document or the arena. */
@@ -31,19 +31,20 @@ struct hook_message {
 
 /* A host: how its message is read and how it is answered. */
 struct hook_host {
-    const char *name;            /* "claude-code" */
+    const char *name; /* "claude-code" */
     const char *summary;
-    uint32_t deadline_ms;        /* ours by default: shorter than the host's */
-    bool can_ask;                /* the host has a question of its own */
+    uint32_t deadline_ms; /* ours by default: shorter than the host's */
+    bool can_ask;         /* the host has a question of its own */
     bool can_allow;
 
     /* Reads a message. False: deny (ret_message is not used). */
     bool (*read)(struct hook_message *ret_message, struct slice text, const struct call_name *servers,
                  size_t server_count);
 
-    /* Appends what goes to standard output, and to standard error; returns the exit code. Must not fail for HOOK_DENY
-     * with message NULL: that is the deny that stands ready. */
-    int (*answer)(struct buf *out, struct buf *err, enum hook_answer answer, const struct hook_message *message);
+    /* Appends what goes to standard output, and to standard error; returns the exit code. Must not fail for
+     * HOOK_DENY with message NULL: that is the deny that stands ready. */
+    int (*answer)(struct buf *out, struct buf *err, enum hook_answer answer,
+                  const struct hook_message *message);
 };
 
 extern const struct hook_host *const hook_hosts[];
