@@ -20,19 +20,19 @@ struct bench {
 
 static char bench_said[16384]; /* what the gate told the operator */
 
-static void bench_say(const char *line)
+static inline void bench_say(const char *line)
 {
     size_t len = strlen(bench_said);
     snprintf(bench_said + len, sizeof bench_said - len, "%s\n", line);
 }
 
-static void write_file(const char *path, const char *text)
+static inline void write_file(const char *path, const char *text)
 {
     FILE *file = fopen(path, "w");
     CHECK(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-static void bench_open(struct bench *b, const char *policy)
+static inline void bench_open(struct bench *b, const char *policy)
 {
     struct buf error;
     *b = (struct bench){0};
@@ -60,7 +60,7 @@ static void bench_open(struct bench *b, const char *policy)
     buf_finish(&error);
 }
 
-static void bench_close(struct bench *b)
+static inline void bench_close(struct bench *b)
 {
     char command[128];
     gate_close(b->gate);
@@ -70,7 +70,7 @@ static void bench_close(struct bench *b)
     CHECK(system(command) == 0);
 }
 
-static struct outcome judge(struct bench *b, const char *text, const struct held *prior)
+static inline struct outcome judge(struct bench *b, const char *text, const struct held *prior)
 {
     static const struct call_defaults defaults = {
         .channel = {"C", 1}, .thread = {"T", 1}, .actor = ACTOR_CLAUDE_PROCESS};
@@ -79,7 +79,7 @@ static struct outcome judge(struct bench *b, const char *text, const struct held
 }
 
 /* The journal's text, whole. The caller frees it. */
-static char *journal_text(const struct bench *b)
+static inline char *journal_text(const struct bench *b)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/journal.jsonl", b->state);
@@ -91,7 +91,7 @@ static char *journal_text(const struct bench *b)
     return text;
 }
 
-static size_t count_of(const char *text, const char *word)
+static inline size_t count_of(const char *text, const char *word)
 {
     size_t count = 0;
     for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
@@ -99,7 +99,7 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
-static enum store_result vote(const struct bench *b, const char *code, const char *who, bool yes)
+static inline enum store_result vote(const struct bench *b, const char *code, const char *who, bool yes)
 {
     struct buf error;
     struct request request;
