@@ -1,0 +1,70 @@
+/* Request ids, and the table of requests that wait for an answer.
+ *
+ * Ids are compared by value: 1, 1.0 and 1e0 are one id, "1" is another. A table owns copies of its ids. */
+#ifndef MCP_ID_H
+#define MCP_ID_H
+
+#include "json/json.h"
+
+enum id_kind {
+    ID_NONE = 0, /* absent, or not readable as an id: written as null */
+    ID_NUMBER,
+    ID_STRING,
+};
+
+#define ID_NUMBER_MAX ((int64_t)1 << 53)
+
+struct id {
+    enum id_kind kind;
+    int64_t number;
+    struct slice text; /* decoded; borrowed */
+};
+
+/* The id that a JSON value is: a string, or a whole number within ±2^53. False for anything else. */
+MUST_USE bool id_read(const struct json_value *value, struct id *ret_id);
+
+/* Appends an id as JSON; null for ID_NONE. */
+void id_write(struct buf *buf, const struct id *id);
+
+/* ---- Requests without an answer ---- */
+
+enum ids_state {
+    IDS_SENT,      /* handed on; an answer is due */
+    IDS_CANCELLED, /* handed on, then cancelled: an answer may come or not */
+    IDS_HELD,      /* waits for people; the other side has not seen it */
+};
+
+struct ids_entry {
+    struct ids_entry *next; /* of its slot */
+    uint32_t hash;
+    enum ids_state state;
+    struct id id; /* text is behind the entry */
+    void *held;   /* what waits, for IDS_HELD; the caller's */
+};
+
+/* More requests, or longer ids, than any real client has open. */
+#define IDS_MOST  65536u
+#define IDS_BYTES ((size_t)16 << 20)
+
+struct ids {
+    struct ids_entry **slots;
+    uint32_t count, slot_count; /* slot_count is a power of two */
+    size_t bytes;               /* of the texts */
+};
+
+void ids_init(struct ids *ids);
+void ids_finish(struct ids *ids);
+
+/* The entry of an id, or NULL. */
+struct ids_entry *ids_find(const struct ids *ids, const struct id *id);
+
+/* Adds an id that is not in the table. At a ceiling, cancelled ones make room. NULL when there is no room or
+ * no memory. */
+MUST_USE struct ids_entry *ids_add(struct ids *ids, const struct id *id, enum ids_state state);
+
+void ids_remove(struct ids *ids, struct ids_entry *entry);
+
+/* Some entry, or NULL when there is none: for ending all. */
+struct ids_entry *ids_any(const struct ids *ids);
+
+#endif

@@ -1,0 +1,42 @@
+/* Bytes in, lines out, with a ceiling for a line.
+ *
+ * Owns its buffer. A line is borrowed until lines_space is called again: so all lines of one read stand side
+ * by side in the buffer until they have been handed on. A line beyond the ceiling is not kept: its bytes are
+ * passed over up to its end, and told as LINE_TOO_LONG with what a scan found of its id. */
+#ifndef MCP_LINES_H
+#define MCP_LINES_H
+
+#include "mcp/scan.h"
+
+struct lines {
+    char *ptr;
+    size_t len, cap;
+    size_t start;   /* of the first line that was not given out */
+    size_t scanned; /* no line end between start and here */
+    size_t ceiling;
+    bool passing_over; /* in the middle of a line beyond the ceiling */
+    struct scan scan;  /* of that line */
+};
+
+void lines_init(struct lines *lines, size_t ceiling);
+void lines_finish(struct lines *lines);
+
+/* Room for the next bytes; NULL when there is no memory. */
+MUST_USE char *lines_space(struct lines *lines, size_t *ret_len);
+
+/* `len` bytes were written there. */
+void lines_added(struct lines *lines, size_t len);
+
+enum line_kind {
+    LINE_NONE, /* no whole line is left */
+    LINE_WHOLE,
+    LINE_TOO_LONG, /* its end has come; lines->scan tells what was found in it */
+};
+
+/* The next line: `ret_raw` with its line end, `ret_text` without (LF or CR LF). */
+enum line_kind lines_next(struct lines *lines, struct slice *ret_text, struct slice *ret_raw);
+
+/* At the end of the input: what is left without a line end. Like lines_next. */
+enum line_kind lines_last(struct lines *lines, struct slice *ret_text, struct slice *ret_raw);
+
+#endif

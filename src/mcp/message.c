@@ -1,0 +1,275 @@
+#include "mcp/message.h"
+
+#include "base/utf8.h"
+
+/* The members of a message. No other may stand beside them. */
+enum member {
+    MEMBER_JSONRPC,
+    MEMBER_ID,
+    MEMBER_METHOD,
+    MEMBER_PARAMS,
+    MEMBER_RESULT,
+    MEMBER_ERROR,
+    MEMBER_COUNT,
+};
+static const char *const member_names[MEMBER_COUNT] = {"jsonrpc", "id",     "method",
+                                                       "params",  "result", "error"};
+
+/* A call's depth is counted from its input, which stands at most this many levels inside the message. */
+#define INPUT_LEVELS 2u
+
+/* How deep a line that is refused for its depth is read all the same, for nothing but its id. */
+#define DEPTH_FOR_ID 4096u
+
+enum call_form message_call_form(struct slice method)
+{
+    if (slice_is(method, "tools/call")) {
+        return CALL_FORM_TOOL;
+    }
+    static const char *const others[] = {
+        "resources/read",
+        "resources/subscribe",
+        "prompts/get",
+        "completion/complete",
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (slice_is(method, others[i])) {
+            return CALL_FORM_METHOD;
+        }
+    }
+    return CALL_FORM_NONE;
+}
+
+/* ---- Names ---- */
+
+static uint32_t fold(uint32_t c)
+{
+    if (c >= 'A' && c <= 'Z') {
+        return c + ('a' - 'A');
+    }
+    return c == 0x17F ? 's' : c == 0x212A ? 'k' : c;
+}
+
+bool message_name_mimics(struct slice name, const char *known)
+{
+    size_t pos = 0;
+    const char *at = known;
+    while (pos < name.len && *at != '\0') {
+        if (fold(utf8_next(name, &pos)) != fold((unsigned char)*at)) {
+            return false;
+        }
+        at++;
+    }
+    if (*at != '\0') {
+        return false;
+    }
+    return pos == name.len ? !slice_is(name, known) : name.ptr[pos] == '\0';
+}
+
+/* ---- Depth ---- */
+
+/* How deep the containers of `v` go, itself included, without those of `skip`. */
+static uint32_t depth_without(const struct json_doc *doc, const struct json_value *v,
+                              const struct json_value *skip)
+{
+    uint32_t ends[LIMIT_JSON_DEPTH + INPUT_LEVELS];
+    uint32_t depth = 0, deepest = 0;
+    uint32_t at = (uint32_t)(v - doc->values), end = v->next;
+    while (at < end) {
+        const struct json_value *value = &doc->values[at];
+        if (value == skip) {
+            at = value->next;
+            continue;
+        }
+        while (depth > 0 && ends[depth - 1] <= at) {
+            depth--;
+        }
+        if (value->type == JSON_ARRAY || value->type == JSON_OBJECT) {
+            ends[depth++] = value->next;
+            deepest = depth > deepest ? depth : deepest;
+        }
+        at++;
+    }
+    return deepest;
+}
+
+/* Whether a message that is deeper than the limit owes that to its input alone, which is not. */
+static bool depth_is_of_input(const struct json_doc *doc)
+{
+    const struct json_value *root = json_root(doc);
+    const struct json_value *method = json_get(doc, root, "method");
+    if (!json_is(method, JSON_STRING)) {
+        return false;
+    }
+    enum call_form form = message_call_form(json_str(method));
+    const struct json_value *input = json_get(doc, root, "params");
+    if (form == CALL_FORM_TOOL) {
+        input = json_get(doc, input, "arguments");
+    }
+    return form != CALL_FORM_NONE && input != NULL && depth_without(doc, root, input) <= LIMIT_JSON_DEPTH &&
+           depth_without(doc, input, NULL) <= LIMIT_JSON_DEPTH;
+}
+
+static bool parse(struct json_doc *doc, struct slice line, uint32_t depth, struct json_error *ret_error)
+{
+    struct json_options options = {
+        .max_depth = depth,
+        .max_bytes = LIMIT_MESSAGE_BYTES,
+        .keep_duplicates = true, /* so that the refusal finds its id */
+    };
+    return json_parse(doc, line, &options, ret_error);
+}
+
+/* Parses a line. *ret_deep is set when it is nested too deep; the document is there then if it can be. */
+static bool parse_line(struct json_doc *doc, struct slice line, bool *ret_deep, struct json_error *ret_error)
+{
+    *ret_deep = false;
+    if (parse(doc, line, LIMIT_JSON_DEPTH, ret_error)) {
+        return true;
+    }
+    if (ret_error->code != JSON_ERROR_DEPTH) {
+        return false;
+    }
+    if (parse(doc, line, LIMIT_JSON_DEPTH + INPUT_LEVELS, ret_error)) {
+        *ret_deep = !depth_is_of_input(doc);
+        return true;
+    }
+    *ret_deep = true;
+    return parse(doc, line, DEPTH_FOR_ID, ret_error);
+}
+
+/* ---- The envelope ---- */
+
+struct envelope {
+    const struct json_value *members[MEMBER_COUNT]; /* NULL: absent */
+    bool stranger;                                  /* a member that no message has */
+    bool twice;                                     /* `id` stands there twice */
+};
+
+static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *root)
+{
+    struct envelope envelope = {0};
+    for (const struct json_value *key = json_first(doc, root); key; key = json_right(doc, root, key)) {
+        enum member member = 0;
+        while (member < MEMBER_COUNT && !slice_is(json_str(key), member_names[member])) {
+            member++;
+        }
+        if (member == MEMBER_COUNT) {
+            envelope.stranger = true;
+            continue;
+        }
+        envelope.twice = envelope.twice || (member == MEMBER_ID && key->duplicate);
+        envelope.members[member] = json_member_value(key);
+    }
+    return envelope;
+}
+
+static struct message refuse(struct message message, int code, const char *why)
+{
+    message.kind = MESSAGE_REFUSED;
+    message.code = code;
+    message.why = why;
+    return message;
+}
+
+/* What makes an envelope none; NULL when all is well. */
+static const char *fault_of(const struct envelope *envelope)
+{
+    const struct json_value *const *members = envelope->members;
+    if (envelope->stranger) {
+        return "a member that no message has";
+    }
+    if (!json_is(members[MEMBER_JSONRPC], JSON_STRING) ||
+        !slice_is(json_str(members[MEMBER_JSONRPC]), "2.0")) {
+        return "jsonrpc is not \"2.0\"";
+    }
+    int ways =
+        (members[MEMBER_METHOD] != NULL) + (members[MEMBER_RESULT] != NULL) + (members[MEMBER_ERROR] != NULL);
+    if (ways != 1) {
+        return "not exactly one of method, result and error";
+    }
+    struct id id;
+    if (members[MEMBER_ID] != NULL && !id_read(members[MEMBER_ID], &id)) {
+        return "an id that is neither a string nor a whole number within 2^53";
+    }
+    if (members[MEMBER_METHOD] != NULL) {
+        return json_is(members[MEMBER_METHOD], JSON_STRING) ? NULL : "a method that is no string";
+    }
+    if (members[MEMBER_ID] == NULL) {
+        return "an answer without an id";
+    }
+    if (members[MEMBER_PARAMS] != NULL) {
+        return "an answer with params";
+    }
+    if (members[MEMBER_ERROR] != NULL && members[MEMBER_ERROR]->type != JSON_OBJECT) {
+        return "an error that is no object";
+    }
+    return NULL;
+}
+
+/* What a refusal needs to know, as far as it can be read: the id to answer and the method. An id beside a
+ * result or an error names a request of the other side: to answer under it would answer some request of the
+ * client's. */
+static struct message begin(const struct envelope *envelope)
+{
+    struct message message = {0};
+    const struct json_value *const *members = envelope->members;
+    bool answer = members[MEMBER_RESULT] != NULL || members[MEMBER_ERROR] != NULL;
+    if (members[MEMBER_ID] != NULL && !envelope->twice && !answer &&
+        !id_read(members[MEMBER_ID], &message.id)) {
+        message.id = (struct id){0};
+    }
+    if (json_is(members[MEMBER_METHOD], JSON_STRING)) {
+        message.method = json_str(members[MEMBER_METHOD]);
+        message.form = message_call_form(message.method);
+    }
+    return message;
+}
+
+static struct message finish(struct message message, const struct envelope *envelope)
+{
+    const struct json_value *const *members = envelope->members;
+    if (members[MEMBER_METHOD] == NULL) {
+        message.kind = MESSAGE_RESPONSE;
+        return id_read(members[MEMBER_ID], &message.id) ? message : refuse(message, RPC_INVALID, "no id");
+    }
+    message.params = members[MEMBER_PARAMS];
+    if (message.params != NULL && message.params->type != JSON_OBJECT) {
+        return refuse(message, RPC_BAD_PARAMS, "params that are no object");
+    }
+    message.kind = members[MEMBER_ID] != NULL ? MESSAGE_REQUEST : MESSAGE_NOTIFICATION;
+    return message;
+}
+
+struct message message_read(struct json_doc *doc, struct slice line)
+{
+    struct json_error error;
+    bool deep;
+    if (!parse_line(doc, line, &deep, &error)) {
+        struct message unread = {.over_limit = deep || error.code == JSON_ERROR_SIZE};
+        int code = unread.over_limit                 ? RPC_INVALID
+                   : error.code == JSON_ERROR_MEMORY ? RPC_INTERNAL
+                                                     : RPC_UNREADABLE;
+        return refuse(unread, code, error.detail);
+    }
+    const struct json_value *root = json_root(doc);
+    if (root->type != JSON_OBJECT) {
+        return refuse((struct message){0}, RPC_INVALID,
+                      root->type == JSON_ARRAY ? "a batch" : "a message that is no object");
+    }
+    struct envelope envelope = open_envelope(doc, root);
+    struct message message = begin(&envelope);
+    if (deep) {
+        message.over_limit = true;
+        return refuse(message, RPC_INVALID, "nested too deep");
+    }
+    /* JSON takes a carriage return for white space, and some servers take it for the end of a line. */
+    if (line.len > 0 && memchr(line.ptr, '\r', line.len) != NULL) {
+        return refuse(message, RPC_INVALID, "a carriage return inside the line");
+    }
+    if (doc->duplicates > 0) {
+        return refuse(message, RPC_INVALID, "a duplicate key");
+    }
+    const char *fault = fault_of(&envelope);
+    return fault ? refuse(message, RPC_INVALID, fault) : finish(message, &envelope);
+}

@@ -1,0 +1,158 @@
+#include "mcp/said.h"
+
+#include "mcp/message.h"
+
+/* No client reads deeper than this, and the reader must end somewhere. */
+#define SAID_DEPTH 4096u
+
+static bool parse(struct json_doc *doc, struct slice line, struct json_error *ret_error)
+{
+    struct json_options options = {
+        .max_depth = SAID_DEPTH,
+        .max_bytes = UINT32_MAX,
+        .keep_duplicates = true,
+    };
+    return json_parse(doc, line, &options, ret_error);
+}
+
+/* The unit of a \uXXXX escape at `at`; -1 when there is none. */
+static int32_t unit_at(struct slice text, size_t at)
+{
+    if (text.len - at < 6 || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u') {
+        return -1;
+    }
+    int32_t unit = 0;
+    for (size_t i = at + 2; i < at + 6; i++) {
+        char c = text.ptr[i];
+        char lower = (char)(c | 0x20);
+        if (!(c >= '0' && c <= '9') && !(lower >= 'a' && lower <= 'f')) {
+            return -1;
+        }
+        unit = unit * 16 + (c <= '9' ? c - '0' : lower - 'a' + 10);
+    }
+    return unit;
+}
+
+/* Replaces halves of surrogate pairs by an escape of the same length. */
+static void mend_surrogates(char *ptr, size_t len)
+{
+    struct slice text = {ptr, len};
+    size_t at = 0;
+    while (at < len) {
+        if (ptr[at] != '\\') {
+            at++;
+            continue;
+        }
+        int32_t unit = unit_at(text, at);
+        if (unit < 0xD800 || unit > 0xDFFF) {
+            at += unit < 0 ? 2 : 6;
+            continue;
+        }
+        int32_t low = unit < 0xDC00 && len - at >= 12 ? unit_at(text, at + 6) : -1;
+        if (low >= 0xDC00 && low <= 0xDFFF) {
+            at += 12;
+            continue;
+        }
+        memcpy(ptr + at, "\\uFFFD", 6);
+        at += 6;
+    }
+}
+
+bool said_parse(struct json_doc *doc, struct buf *scratch, struct slice line)
+{
+    if (line.len > 0 && memchr(line.ptr, '\r', line.len) != NULL) {
+        return false;
+    }
+    struct json_error error;
+    if (parse(doc, line, &error)) {
+        return true;
+    }
+    if (error.code != JSON_ERROR_SURROGATE) {
+        return false;
+    }
+    buf_reset(scratch);
+    buf_slice(scratch, line);
+    if (!buf_ok(scratch)) {
+        return false;
+    }
+    mend_surrogates(scratch->ptr, scratch->len);
+    return parse(doc, buf_slice_of(scratch), &error);
+}
+
+/* ---- What it is ---- */
+
+enum member {
+    MEMBER_JSONRPC,
+    MEMBER_ID,
+    MEMBER_METHOD,
+    MEMBER_PARAMS,
+    MEMBER_RESULT,
+    MEMBER_ERROR,
+    MEMBER_COUNT,
+};
+static const char *const names[MEMBER_COUNT] = {"jsonrpc", "id", "method", "params", "result", "error"};
+
+struct envelope {
+    const struct json_value *members[MEMBER_COUNT];
+    bool doubtful; /* clients may disagree on what it says */
+};
+
+static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *object)
+{
+    struct envelope envelope = {0};
+    for (const struct json_value *key = json_first(doc, object); key; key = json_right(doc, object, key)) {
+        for (enum member member = 0; member < MEMBER_COUNT; member++) {
+            if (slice_is(json_str(key), names[member])) {
+                envelope.doubtful = envelope.doubtful || envelope.members[member] != NULL;
+                envelope.members[member] = json_member_value(key);
+                break;
+            }
+            envelope.doubtful = envelope.doubtful || message_name_mimics(json_str(key), names[member]);
+        }
+    }
+    return envelope;
+}
+
+static struct said response_of(const struct json_doc *doc, const struct envelope *envelope, bool sound)
+{
+    struct said said = {.kind = sound ? SAID_RESPONSE : SAID_BROKEN};
+    if (!id_read(envelope->members[MEMBER_ID], &said.id)) {
+        said.id = (struct id){0}; /* answers nothing */
+    }
+    const struct json_value *type = json_get(doc, envelope->members[MEMBER_RESULT], "resultType");
+    said.input_required = json_is(type, JSON_STRING) && slice_is(json_str(type), "input_required");
+    return said;
+}
+
+struct said said_read(const struct json_doc *doc, const struct json_value *value)
+{
+    if (value->type != JSON_OBJECT) {
+        return (struct said){0};
+    }
+    struct envelope envelope = open_envelope(doc, value);
+    const struct json_value *const *members = envelope.members;
+    bool sound = !envelope.doubtful && json_is(members[MEMBER_JSONRPC], JSON_STRING) &&
+                 slice_is(json_str(members[MEMBER_JSONRPC]), "2.0");
+    bool result = members[MEMBER_RESULT] != NULL, error = members[MEMBER_ERROR] != NULL;
+    if (result || error) {
+        return response_of(doc, &envelope, sound && result != error && members[MEMBER_METHOD] == NULL);
+    }
+    struct said said = {.kind = SAID_NOTIFICATION, .params = members[MEMBER_PARAMS]};
+    if (!sound || !json_is(members[MEMBER_METHOD], JSON_STRING)) {
+        return (struct said){0};
+    }
+    said.method = json_str(members[MEMBER_METHOD]);
+    if (members[MEMBER_ID] != NULL) {
+        said.kind = id_read(members[MEMBER_ID], &said.id) ? SAID_REQUEST : SAID_NONE;
+    }
+    return said;
+}
+
+struct said said_rescue(const struct scan *scan, struct json_doc *doc)
+{
+    struct said said = {.kind = SAID_BROKEN};
+    if (scan->has_answer && !scan->has_method && scan_id(scan, doc, &said.id)) {
+        return said;
+    }
+    return (struct said){0};
+}

@@ -1,0 +1,40 @@
+/* The id of a line that cannot be read: too long to keep, or not JSON throughout.
+ *
+ * A scan is fed the line's bytes piece by piece and follows strings and brackets, nothing else. What it finds
+ * is good for one purpose: to tell the sender of a request that there is no answer to come. Plain value; owns
+ * nothing. */
+#ifndef MCP_SCAN_H
+#define MCP_SCAN_H
+
+#include "mcp/id.h"
+
+#define SCAN_ID_MOST 256 /* a longer id is not told */
+
+enum scan_at {
+    SCAN_START, /* before the object */
+    SCAN_KEY,   /* a top-level key is next, or being read */
+    SCAN_COLON,
+    SCAN_VALUE, /* a top-level value is being read */
+    SCAN_END,
+    SCAN_LOST, /* not an object */
+};
+
+struct scan {
+    enum scan_at at;
+    uint32_t depth;
+    bool in_string, escaped;
+    bool is_id;                  /* the value being read is the id's */
+    bool has_method, has_answer; /* `method`; `result` or `error` */
+    unsigned ids;                /* how many members were called `id` */
+    size_t key_len, id_len;
+    char key[16];
+    char id[SCAN_ID_MOST];
+};
+
+void scan_start(struct scan *scan);
+void scan_feed(struct scan *scan, struct slice bytes);
+
+/* The id of the object that was fed, read into `doc`; false when there is no one id. */
+MUST_USE bool scan_id(const struct scan *scan, struct json_doc *doc, struct id *ret_id);
+
+#endif
