@@ -74,22 +74,24 @@ enum line_kind lines_next(struct lines *lines, struct slice *ret_text, struct sl
     const char *lf = lines->len > lines->scanned ? memchr(from, '\n', lines->len - lines->scanned) : NULL;
     if (lf == NULL) {
         lines->scanned = lines->len;
-        if (lines->passing_over || lines->len - lines->start > lines->ceiling) {
+        if (lines->passing_over ||
+            lines->len - lines->start > lines->ceiling + 1) { /* a CR may be the last */
             pass_over(lines, lines->len);
         }
         return LINE_NONE;
     }
     size_t end = (size_t)(lf - lines->ptr);
-    if (lines->passing_over || end - lines->start > lines->ceiling) {
+    struct slice text = {lines->ptr + lines->start, end - lines->start};
+    struct slice raw = {text.ptr, text.len + 1};
+    text.len -= text.len > 0 && text.ptr[text.len - 1] == '\r';
+    if (lines->passing_over || text.len > lines->ceiling) {
         pass_over(lines, end);
         lines->start = lines->scanned = end + 1;
         lines->passing_over = false;
         return LINE_TOO_LONG;
     }
-    struct slice text = {lines->ptr + lines->start, end - lines->start};
-    *ret_raw = (struct slice){text.ptr, text.len + 1};
-    text.len -= text.len > 0 && text.ptr[text.len - 1] == '\r';
     *ret_text = text;
+    *ret_raw = raw;
     lines->start = lines->scanned = end + 1;
     return LINE_WHOLE;
 }

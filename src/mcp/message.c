@@ -268,7 +268,7 @@ struct message message_read(struct json_doc *doc, struct slice line)
         return refuse(message, RPC_INVALID, "a carriage return inside the line");
     }
     if (doc->duplicates > 0) {
-        return refuse(message, RPC_INVALID, "a duplicate key");
+        return refuse(message, RPC_INVALID, "a repeated key");
     }
     const char *fault = fault_of(&envelope);
     return fault ? refuse(message, RPC_INVALID, fault) : finish(message, &envelope);

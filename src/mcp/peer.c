@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -152,6 +153,12 @@ void peer_read(struct peer *peer, bool on)
     if (result != 0 && on) {
         end_input(peer);
     }
+}
+
+bool peer_hung_up(const struct peer *peer)
+{
+    struct pollfd state = {.fd = peer->in.fd, .events = POLLRDHUP};
+    return peer->in.open && poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP)) != 0;
 }
 
 /* ---- Writing ---- */

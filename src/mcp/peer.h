@@ -53,6 +53,10 @@ void peer_finish(struct peer *peer);
 /* Starts or stops reading; harmless after the end. */
 void peer_read(struct peer *peer, bool on);
 
+/* Whether the other side has closed its end of `in`, though there may be more to read: what a peer that is
+ * not read would otherwise not hear of. */
+bool peer_hung_up(const struct peer *peer);
+
 /* Writes pieces, in order, after all that waits. The pieces are free to go when it returns. */
 void peer_write(struct peer *peer, const uv_buf_t *pieces, size_t count);
 

@@ -266,24 +266,41 @@ static void child_exited(struct child *child)
     uv_timer_start(&p->drain, drain, DRAIN_MS, DRAIN_MS);
 }
 
-static void tick(uv_timer_t *timer)
+/* Notes whether something of what waits has gone out since the last tick. */
+static void watch_queues(struct proxy *p)
 {
-    struct proxy *p = timer->data;
-    gate_tick(p->gate);
-    client_look_at_held(p);
-    size_t left = peer_queued(&p->client);
-    if (left != p->left) {
-        p->left = left;
+    size_t left[2] = {peer_queued(&p->client), peer_queued(&p->server)};
+    if (left[0] != p->left[0] || left[1] != p->left[1]) {
         p->moved_ms = uv_now(&p->loop);
     }
-    if (p->ending && (p->client.broken || uv_now(&p->loop) - p->moved_ms >= FLUSH_MS)) {
-        close_all(p);
+    memcpy(p->left, left, sizeof(left));
+}
+
+/* What no callback tells. */
+static void look_around(struct proxy *p)
+{
+    uint64_t still_ms = uv_now(&p->loop) - p->moved_ms;
+    if (p->ending) {
+        if (p->client.broken || still_ms >= FLUSH_MS) {
+            close_all(p);
+        }
     } else if (p->client.broken) {
         leave(p, END_WAIT_MS);
     } else if (p->server.broken) {
         /* It no longer reads. What it has still to say is taken until it ends. */
         child_expect_end(&p->child, END_WAIT_MS);
+    } else if (!p->client.reading && still_ms >= END_WAIT_OWING_MS && peer_hung_up(&p->client)) {
+        leave(p, 0); /* the client has gone, and nothing of what it left behind gets any further */
     }
+}
+
+static void tick(uv_timer_t *timer)
+{
+    struct proxy *p = timer->data;
+    gate_tick(p->gate);
+    client_look_at_held(p);
+    watch_queues(p);
+    look_around(p);
 }
 
 static void on_signal(uv_signal_t *handle, int number)

@@ -1,0 +1,681 @@
+"""The proxy's input and output, with a fake gate and a fake server: proxy_test.py PROXY_FAKE [NAME…]
+
+Everything that is waited for is an event; the deadline of a wait is only there to end a failed test.
+"""
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PROXY = os.path.abspath(sys.argv[1])
+SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_server.py")
+DEADLINE = 30
+
+with open(PROXY, "rb") as program:
+    SANITIZED = b"__asan_init" in program.read()  # its memory says nothing then
+
+passed = failed = 0
+
+
+def check(good, *what):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("failed:", sys._getframe(1).f_code.co_name, sys._getframe(1).f_lineno, *what)
+
+
+def wait_for(condition):
+    end = time.monotonic() + DEADLINE
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+class Run:
+    """One proxy with its server."""
+
+    def __init__(self, mode="echo", hold_ms=20000, read=True, command=None):
+        self.dir = tempfile.TemporaryDirectory()
+        self.record = os.path.join(self.dir.name, "record")
+        command = command or [sys.executable, SERVER, mode, self.record]
+        self.process = subprocess.Popen(
+            [PROXY, self.dir.name, str(hold_ms), *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        self.lines = queue.Queue()
+        self.errors = b""
+        self.readers = []
+        if read:
+            self.start_reading()
+        self.readers.append(threading.Thread(target=self._read_errors, daemon=True))
+        self.readers[-1].start()
+
+    def start_reading(self):
+        self.readers.append(threading.Thread(target=self._read, daemon=True))
+        self.readers[-1].start()
+
+    def _read(self):
+        for line in os.fdopen(os.dup(self.process.stdout.fileno()), "rb"):
+            self.lines.put(line)
+        self.lines.put(None)
+
+    def _read_errors(self):
+        for line in self.process.stderr:
+            self.errors += line
+
+    def send(self, *lines):
+        data = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
+        view = memoryview(data)
+        while view:
+            view = view[self.process.stdin.write(view):]
+
+    def line(self):
+        try:
+            return self.lines.get(timeout=DEADLINE)
+        except queue.Empty:
+            return b"(nothing came)"
+
+    def message(self):
+        line = self.line()
+        try:
+            return json.loads(line)
+        except (ValueError, TypeError):
+            return {"unreadable": line}
+
+    def call(self, ident, name, arguments=None, **params):
+        params["name"] = name
+        if arguments is not None:
+            params["arguments"] = arguments
+        self.send({"jsonrpc": "2.0", "id": ident, "method": "tools/call", "params": params})
+
+    def ping(self, ident="ping"):
+        """A message that comes back behind everything before it."""
+        self.send({"jsonrpc": "2.0", "id": ident, "method": "ping"})
+
+    def recorded(self):
+        with open(self.record, "rb") as file:
+            return file.read()
+
+    def log(self):
+        try:
+            with open(os.path.join(self.dir.name, "log"), encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def touch(self, name):
+        with open(os.path.join(self.dir.name, name), "w", encoding="utf-8"):
+            pass
+
+    def memory(self):
+        if SANITIZED:
+            return 0
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) * 1024
+
+    def close(self):
+        self.process.stdin.close()
+
+    def wait(self):
+        try:
+            return self.process.wait(DEADLINE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            return "did not end"
+
+    def end(self):
+        self.close()
+        code = self.wait()
+        for reader in self.readers:
+            reader.join(DEADLINE)
+        self.process.stdout.close()
+        return code
+
+    def rest(self):
+        """The lines that are left, after the end."""
+        rest = []
+        while True:
+            try:
+                line = self.lines.get_nowait()
+            except queue.Empty:
+                return rest
+            if line is not None:
+                rest.append(line)
+
+
+def denied(message, ident):
+    return message == {"jsonrpc": "2.0", "id": ident, "result": {
+        "content": [{"type": "text", "text": "The call was denied."}], "isError": True}}
+
+
+def test_fidelity():
+    """What passes, passes byte for byte; and ends with the child's code."""
+    run = Run()
+    lines = [
+        b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}\n',
+        b'  {  "method" : "tools\\/list" ,"jsonrpc":"2.0" , "id" : 1.0e1 }\t\r\n',
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n',
+        b'{"jsonrpc":"2.0","id":"\xe2\x80\xa8","method":"tools/call","params":{"name":"t","arguments":'
+        b'{"n":1.50,"big":9007199254740993,"\\u00e9":"\xc3\xa9"}}}\n',
+        b'{"jsonrpc":"2.0","id":7,"method":"vendor/thing"}\n',
+    ]
+    run.send(b"\n", *lines)
+    check(run.message()["id"] == 1)
+    check(run.message()["id"] == 10)
+    check(run.message()["id"] == "\u2028")
+    check(run.message()["id"] == 7)
+    check(run.end() == 0)
+    check(run.recorded() == b"".join(lines) + b"EOF\n", run.recorded())
+    check(run.rest() == [])
+    check(run.errors == b"", run.errors)
+
+
+def test_split():
+    """A line in pieces is one line; a last line without an end is one as well."""
+    run = Run()
+    line = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    for i in range(len(line)):
+        run.send(line[i:i + 1])
+    check(run.message()["id"] == 1)
+    run.send(b'{"jsonrpc":"2.0","id":2,"method":"ping"}')
+    check(run.end() == 0)
+    check([json.loads(l)["id"] for l in run.rest()] == [2])
+    check(run.recorded() == line + line.replace(b"1", b"2").rstrip() + b"EOF\n"
+          or run.recorded().endswith(b'"id":2,"method":"ping"}EOF\n'))
+
+
+def test_refused():
+    """Nothing that is refused reaches the server; each is answered."""
+    run = Run()
+    refused = [
+        (b"x\n", None, -32700),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}]\n', None, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}\n', 1, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":\r{"jsonrpc":"2.0","id":2,"method":"tools/call",'
+         b'"params":{"name":"t"}}\r}}\n', 1, -32600),
+        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}\n', None, -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}\n', None, -32700),
+        (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', None, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","Method":"x"}\n', 1, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}\n', 1, -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/Call","params":{"name":"t"}}\n', 1, -32601),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":1}}\n', 1, -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}\n', 1, -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"a":1,"A":1}}}\n',
+         1, -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","Arguments":{}}}\n', 1, -32602),
+        (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":' + b"[" * 70 + b"]" * 70 + b"}}\n", 1, -32600),
+    ]
+    for line, ident, code in refused:
+        run.send(line)
+        got = run.message()
+        check(got.get("id", 0) == ident and got.get("error", {}).get("code") == code, line, got)
+    dropped = [
+        b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"t"}}\n',
+        b'{"jsonrpc":"2.0","method":"notifications/unheard"}\n',
+        b'{"jsonrpc":"2.0","method":"notifications/message"}\n',
+        b'{"jsonrpc":"2.0","id":1,"result":{}}\n',
+        b'{"jsonrpc":"2.0","id":"q","error":{"code":1,"message":"m"}}\n',
+    ]
+    run.send(*dropped)
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.end() == 0)
+    check(run.recorded() == b'{"jsonrpc": "2.0", "id": "ping", "method": "ping"}\nEOF\n', run.recorded())
+    check(run.log().count("note mcp.dropped") == len(dropped), run.log())
+    check(run.rest() == [])
+
+
+def test_too_long():
+    """A message over the limit is answered and passed over."""
+    run = Run()
+    start = run.memory()
+    run.send(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":{"x":"' + b"y" * (17 << 20) + b'"}}\n')
+    got = run.message()
+    check(got.get("id") == 5 and got["error"]["code"] == -32600, got)
+    run.send(b"z" * (17 << 20) + b"\n")
+    got = run.message()
+    check(got.get("id", 0) is None and got["error"]["code"] == -32600, got)
+    big = b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":"' + b"y" * (15 << 20) + b'"}}\n'
+    run.send(big)
+    check(run.message().get("id") == 6)
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.memory() < start + (64 << 20), run.memory())
+    check(run.end() == 0)
+    check(run.recorded().startswith(big))
+
+
+def test_denied():
+    """Denials are constant and differ in the id only."""
+    run = Run()
+    run.call(1, "deny-a", {"secret": 1})
+    check(denied(run.message(), 1))
+    run.call("x", "deny-b", {"other": [2]})
+    check(denied(run.message(), "x"))
+    run.call(2, "deny", task={"ttl": 1})
+    check(run.message() == {"jsonrpc": "2.0", "id": 2, "error": {"code": 403, "message": "The call was denied."}})
+    run.call(3, "deny", _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"})
+    check(run.message()["result"] == {"content": [{"type": "text", "text": "The call was denied."}],
+                                      "isError": True, "resultType": "complete"})
+    check(run.end() == 0)
+    check(run.recorded() == b"EOF\n")
+
+
+def test_full():
+    """A journal that cannot be written turns an allow into a denial, and nothing else."""
+    run = Run()
+    run.call(1, "t")
+    check(run.message().get("id") == 1)
+    run.touch("full")
+    run.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "t"}},
+             {"jsonrpc": "2.0", "id": 3, "method": "ping"},
+             {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "t"}})
+    got = {m["id"]: m for m in (run.message(), run.message(), run.message())}
+    check(denied(got.get(2), 2) and denied(got.get(4), 4) and "method" in got.get(3, {}).get("result", {}), got)
+    os.unlink(os.path.join(run.dir.name, "full"))
+    run.call(2, "t")  # its id is free again
+    check(run.message().get("result") == {"tool": "t"})
+    check(run.end() == 0)
+    check(run.recorded().count(b"tools/call") == 2)
+
+
+def test_interleaved():
+    """300 calls at once, held ones among them."""
+    run = Run()
+    calls = []
+    for i in range(300):
+        name = ("t", "deny", "hold")[i % 3]
+        calls.append({"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": {"name": name}})
+    run.send(*calls)
+    got = {}
+    for _ in range(200):
+        message = run.message()
+        got[message.get("id")] = message
+    check(all(got[i]["result"] == {"tool": "t"} for i in range(0, 300, 3)))
+    check(all(denied(got[i], i) for i in range(1, 300, 3)))
+    for number in range(1, 101):
+        run.touch(f"{number}.{'approved' if number % 2 else 'refused'}")
+    for _ in range(100):
+        message = run.message()
+        got[message.get("id")] = message
+    for n, i in enumerate(range(2, 300, 3)):
+        check(got[i]["result"] == {"tool": "hold"} if n % 2 == 0 else denied(got[i], i), i)
+    check(run.end() == 0)
+    check(run.rest() == [])
+    ids = [json.loads(l)["id"] for l in run.recorded().splitlines() if l.startswith(b"{")]
+    check(ids[:100] == list(range(0, 300, 3)), "the order of what passes at once is kept")
+    check(sorted(ids[100:]) == list(range(2, 300, 6)))
+
+
+def test_hold():
+    """Progress while it waits, then the call as it was sent; others are not kept waiting."""
+    run = Run()
+    line = (b'{"jsonrpc":"2.0", "id":1,"method":"tools/call","params":{"name":"hold","arguments":{"z":1,"a":2},'
+            b'"_meta":{"progressToken":"p\\u0031"}}}\r\n')
+    run.send(line)
+    got = run.message()
+    check(got.get("method") == "notifications/progress" and got["params"]["progressToken"] == "p1", got)
+    check(0 < got["params"]["progress"] < 1)
+    run.ping()
+    check(run.message().get("id") == "ping")
+    run.call(1, "t")
+    check(run.message().get("error", {}).get("code") == -32600, "the id of a held call is in use")
+    run.touch("1.approved")
+    check(run.message().get("result") == {"tool": "hold"})
+    check(run.end() == 0)
+    check(run.recorded().endswith(line + b"EOF\n"), run.recorded())
+
+
+def test_hold_again():
+    """A released call may have to wait for a new request."""
+    run = Run()
+    run.call(1, "hold-again")
+    run.touch("1.approved")
+    check(wait_for(lambda: "hold 99" in run.log()))
+    check(run.lines.empty())
+    run.touch("99.refused")
+    check(denied(run.message(), 1))
+    check(run.end() == 0)
+
+
+def test_cancel():
+    """A held call that is cancelled is withdrawn; the server hears of neither."""
+    run = Run()
+    run.call(1, "hold")
+    run.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1.0, "reason": "r"}})
+    run.call(2, "hold-same")
+    run.call(3, "hold-same")
+    run.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.log().count("withdraw") == 1 and "withdraw 1\n" in run.log(), run.log())
+    run.touch("1000.approved")
+    check(run.message().get("id") == 3)
+    run.call(4, "never")
+    cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 4}}
+    run.send(cancelled)
+    run.call(1, "t")  # a withdrawn call's id is free
+    check(run.message().get("id") == 1)
+    check(run.end() == 0)
+    check(run.recorded().count(b"notifications/cancelled") == 1)
+    check(run.rest() == [json.dumps({"jsonrpc": "2.0", "id": 4, "error": {
+        "code": -32603, "message": "The server has ended"}}, separators=(",", ":")).encode() + b"\n"])
+
+
+def test_not_in_time():
+    """After the time to hold the client hears so, and the call can be made again."""
+    run = Run(hold_ms=300)
+    run.call(1, "hold")
+    got = run.message()
+    check(got == {"jsonrpc": "2.0", "id": 1, "result": {
+        "content": [{"type": "text", "text": "The call was not approved in time."}], "isError": True}}, got)
+    run.send({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "hold", "task": {}}})
+    check(run.message() == {"jsonrpc": "2.0", "id": 2, "error": {
+        "code": 408, "message": "The call was not approved in time."}})
+    check("withdraw" not in run.log())
+    run.call(1, "t")
+    check(run.message().get("result") == {"tool": "t"})
+    check(run.end() == 0)
+
+
+def test_client_ends_while_held():
+    run = Run()
+    run.call(1, "hold")
+    check(wait_for(lambda: "hold 1" in run.log()))
+    check(run.end() == 0)
+    check("withdraw 1" in run.log())
+    check([json.loads(l)["result"]["isError"] for l in run.rest()] == [True])
+    check(run.recorded() == b"EOF\n")
+
+
+def test_banner():
+    """Lines that are no messages are dropped with one note."""
+    run = Run("banner")
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.end() == 0)
+    check(run.errors.count(b"\n") == 1 and b"no messages" in run.errors, run.errors)
+    check(run.rest() == [])
+
+
+def test_responses():
+    """Only what was asked is answered, once; what cannot be read is an error for its id."""
+    run = Run()
+    run.call(1, "twice")
+    check(run.message()["result"] == {"n": 1})
+    run.call(2, "raw", {"line": '{"jsonrpc":"2.0","id":77,"result":{}}\n{"jsonrpc":"2.0","id":2,"result":{"x":"\\ud83d"}}\n'})
+    check(run.line() == b'{"jsonrpc":"2.0","id":2,"result":{"x":"\\ud83d"}}\n')
+    run.call(3, "latin")
+    check(run.message() == {"jsonrpc": "2.0", "id": 3, "error": {
+        "code": -32603, "message": "The server's response cannot be read"}})
+    run.call(4, "raw", {"line": '{"jsonrpc":"2.0","id":4,"result":{},"error":{"code":1,"message":""}}\n'})
+    check(run.message().get("error", {}).get("code") == -32603)
+    run.call(5, "raw", {"line": '[{"jsonrpc":"2.0","method":"notifications/message"}, {"jsonrpc":"2.0","id":5.0,"result":[1, 2]}]\n'})
+    check(run.line() == b'{"jsonrpc":"2.0","method":"notifications/message"}\n')
+    check(run.line() == b'{"jsonrpc":"2.0","id":5.0,"result":[1, 2]}\n')
+    run.call(6, "raw", {"line": '{"jsonrpc":"2.0","id":6,"result":{"resultType":"input_required","requestState":"s"}}\n'})
+    check(run.message()["result"]["resultType"] == "input_required")
+    run.call(6, "t", inputResponses={"k": {}}, requestState="s")
+    check(run.message().get("result") == {"tool": "t"}, "a retry is a call like any other")
+    check(run.end() == 0)
+    check(run.rest() == [])
+    log = run.log()
+    check(log.count("answers nothing") == 2 and "note mcp.input_required" in log, log)
+    check(log.count("allow 0 t {") == 1)
+
+
+def test_server_requests():
+    """The server's requests pass and are noted; the client may answer each once."""
+    run = Run()
+    ask = '{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"secret":"s"}}\n'
+    run.call(1, "raw", {"line": ask})
+    check(run.line() == ask.encode())
+    reply = b'{"jsonrpc":"2.0","id":1,"result":{"role":"assistant"}}\n'
+    run.send(reply, reply)
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.end() == 0)
+    check(run.recorded().count(reply) == 1)
+    check('note mcp.server_request {"what":"a request of the server","method":"sampling/createMessage"}' in run.log())
+    check("secret" not in "".join(l for l in run.log().splitlines() if l.startswith("note")))
+    check("note mcp.dropped" in run.log())
+
+
+def test_ids():
+    """Ids by value: a number in another spelling is in use, a string of the same digits is not."""
+    run = Run()
+    run.call(1, "never")
+    run.send(b'{"jsonrpc":"2.0","id":1.0,"method":"ping"}\n', b'{"jsonrpc":"2.0","id":10e-1,"method":"ping"}\n')
+    check([run.message().get("error", {}).get("code") for _ in range(2)] == [-32600, -32600])
+    run.send(b'{"jsonrpc":"2.0","id":"1","method":"ping"}\n')
+    check(run.message().get("id") == "1")
+    check(run.end() == 0)
+
+
+def test_server_dies():
+    """Whoever waits gets an error; the child's code is passed on."""
+    for name, code in (("die", 7), ("kill", 128 + 9)):
+        run = Run()
+        run.send({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": {"name": "never"}},
+                 {"jsonrpc": "2.0", "id": "b", "method": "tools/call", "params": {"name": "hold"}},
+                 {"jsonrpc": "2.0", "id": "c", "method": "tools/call", "params": {"name": name}})
+        got = {m.get("id"): m for m in (run.message(), run.message(), run.message())}
+        for ident in ("a", "b", "c"):
+            check(got.get(ident, {}).get("error", {}).get("code") == -32603, ident, got)
+        check(run.wait() == code)
+        check("withdraw" in run.log())
+
+
+def test_server_closes():
+    """A server that closes its output has ended, though its process has not."""
+    run = Run()
+    run.call(1, "close")
+    check(run.message().get("error", {}).get("code") == -32603)
+    check(run.wait() == 128 + 15)
+
+
+def test_orphan():
+    """A child of the server that keeps the pipe open does not keep us."""
+    run = Run("orphan")
+    run.call(1, "die")
+    check(run.message().get("error", {}).get("code") == -32603)
+    check(run.wait() == 7)
+
+
+def test_no_server():
+    run = Run(command=["/nonexistent/server"])
+    check(run.wait() == 2)
+    run.end()
+    check(b"cannot be started" in run.errors and run.errors.count(b"\n") == 1, run.errors)
+    run = Run(command=["true"])
+    check(run.wait() == 0)
+
+
+def test_late():
+    """What the server says after the end of its input is handed on, and its code passed on."""
+    run = Run("late")
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.end() == 5)
+    check([json.loads(l)["params"]["data"] for l in run.rest()] == ["bye"])
+
+
+def test_stubborn():
+    """SIGTERM, then SIGKILL, for a server that does not end."""
+    run = Run("stubborn")
+    run.ping()
+    check(run.end() == 128 + 9)
+    check(run.recorded() == b"SIGTERM\n")
+
+
+def test_signals():
+    run = Run()
+    run.ping()
+    check(run.message().get("id") == "ping")
+    run.process.send_signal(signal.SIGHUP)
+    check(wait_for(lambda: "reload" in run.log()))
+    run.call(1, "hold")
+    check(wait_for(lambda: "hold 1" in run.log()))
+    run.process.send_signal(signal.SIGTERM)
+    check(run.wait() == 0, "the server ended by itself")
+    check(run.recorded().endswith(b"EOF\n"))
+    check("withdraw 1" in run.log())
+    run = Run("stubborn")
+    check(wait_for(lambda: os.path.exists(run.record)), "it has started")
+    run.process.send_signal(signal.SIGINT)
+    run.process.send_signal(signal.SIGTERM)
+    check(run.wait() == 128 + 9)
+
+
+def test_garbage():
+    """10 MB of random bytes: alive, nothing passed."""
+    run = Run()
+    noise = os.urandom(10 << 20)
+    start = run.memory()
+    run.send(noise, b"\n")
+    run.ping()
+    answers = 0
+    while True:
+        message = run.message()
+        if message.get("id") == "ping" or "unreadable" in message:
+            break
+        answers += message.get("error", {}).get("code") in (-32700, -32600)
+    check(message.get("id") == "ping")
+    lines = [l for l in (noise + b"\n").split(b"\n") if l not in (b"", b"\r")]
+    check(answers == len(lines), answers, len(lines))
+    check(run.memory() < start + (32 << 20), run.memory() - start)
+    check(run.end() == 0)
+    check(run.recorded() == b'{"jsonrpc": "2.0", "id": "ping", "method": "ping"}\nEOF\n')
+
+
+class Stuck:
+    """Writes until the other side takes no more."""
+
+    def __init__(self, run, line):
+        self.taken = 0
+        self.run = run
+        os.set_blocking(run.process.stdin.fileno(), False)
+        still = time.monotonic()
+        while time.monotonic() - still < 1:
+            try:
+                sent = os.write(run.process.stdin.fileno(), line[self.taken % len(line):])
+            except BlockingIOError:
+                time.sleep(0.02)
+                continue
+            self.taken += sent
+            still = time.monotonic()
+
+
+def test_deaf_server():
+    """A server that never reads: the client is not read either, memory stays, and the end is an end."""
+    run = Run("deaf")
+    line = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"x":"' + b"y" * 4000 + b'"}}\n'
+    stuck = Stuck(run, line)
+    check(stuck.taken < 4 << 20, stuck.taken)
+    check(run.memory() < 32 << 20, run.memory())
+    check(run.end() == 128 + 15)
+
+
+def test_deaf_client():
+    """A client that never reads: the server is stopped, denials are not piled up, and the end is an end."""
+    run = Run(read=False)
+    run.call(1, "flood")
+    line = b'{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"deny"}}\n' % (b"i" * 4000)
+    stuck = Stuck(run, line)
+    check(stuck.taken < 8 << 20, stuck.taken)
+    check(run.memory() < 32 << 20, run.memory())
+    run.close()
+    check(run.wait() == 128 + 15)
+
+
+def test_client_stops_reading():
+    """A client that closes its end: that is its end."""
+    run = Run(read=False)
+    run.process.stdout.close()
+    run.call(1, "flood")
+    check(run.wait() in (1, 128 + 15), "the server notices, or is told")
+
+
+def test_mute_server():
+    """A server that never answers holds up nobody but its callers."""
+    run = Run("mute")
+    run.call(1, "t")
+    run.call(2, "deny")
+    check(denied(run.message(), 2))
+    check(run.end() == 0)
+    check([json.loads(l)["id"] for l in run.rest()] == [1])
+
+
+def test_big_results():
+    """A large result passes; one beyond the ceiling is an error for its id, in little memory."""
+    run = Run()
+    run.call(1, "big", {"size": 40 << 20})
+    line = run.line()
+    check(len(line) > 40 << 20 and line.endswith(b'"},"jsonrpc":"2.0","id":1}\n'))
+    run.call(2, "big", {"size": 80 << 20})
+    check(run.message().get("error", {}).get("code") == -32603)
+    run.ping()
+    check(run.message().get("id") == "ping")
+    check(run.memory() < 64 << 20, run.memory())
+    check(run.end() == 0)
+
+
+def test_files():
+    """Standard input from a file, output to a file."""
+    with tempfile.TemporaryDirectory() as name:
+        record = os.path.join(name, "record")
+        with open(os.path.join(name, "in"), "wb") as file:
+            for i in range(2000):
+                file.write(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}\n'
+                           % (i, b"t" if i % 2 else b"deny"))
+        with open(os.path.join(name, "in"), "rb") as given, open(os.path.join(name, "out"), "wb") as out:
+            code = subprocess.run([PROXY, name, "1000", sys.executable, SERVER, "echo", record], stdin=given,
+                                  stdout=out, timeout=DEADLINE, check=False).returncode
+        check(code == 0)
+        with open(os.path.join(name, "out"), "rb") as file:
+            got = [json.loads(line) for line in file]
+        check(sorted(m["id"] for m in got) == list(range(2000)))
+        check(all(("isError" in m["result"]) == (m["id"] % 2 == 0) for m in got))
+        with open(os.devnull, "rb") as given:
+            code = subprocess.run([PROXY, name, "1000", "cat"], stdin=given, stdout=subprocess.DEVNULL,
+                                  timeout=DEADLINE, check=False).returncode
+        check(code == 0)
+
+
+def test_descriptors():
+    """The child gets 0, 1 and 2 and nothing of ours; the environment is passed on."""
+    with tempfile.TemporaryDirectory() as name:
+        out = os.path.join(name, "seen")
+        script = f"ls -l /proc/self/fd > {out}; echo \"$SEEN\" >> {out}"
+        subprocess.run([PROXY, name, "1000", "sh", "-c", script], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "SEEN": "passed on"}, timeout=DEADLINE,
+                       check=False)
+        with open(out, encoding="utf-8") as file:
+            seen = file.read()
+        numbers = [int(l.split(" -> ")[0].split()[-1]) for l in seen.splitlines() if " -> " in l]
+        check(all(n <= 3 for n in numbers), seen)  # 3 is of ls, or its output
+        check("eventpoll" not in seen and "log" not in seen, seen)
+        check("passed on" in seen)
+
+
+def main():
+    names = sys.argv[2:] or [name for name in globals() if name.startswith("test_")]
+    for name in names:
+        before = time.monotonic()
+        globals()[name]()
+        if "-v" in os.environ.get("PROXY_TEST", ""):
+            print(f"{name}: {time.monotonic() - before:.2f} s")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed != 0)
+
+
+main()
