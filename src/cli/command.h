@@ -2,6 +2,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
+#include <sys/types.h>
+
 #include "gate/sources.h"
 
 /* Exit codes. */
@@ -24,6 +26,9 @@ extern const size_t command_count;
 
 /* Says what is wrong with the arguments and how to get help; returns EXIT_UNABLE. */
 int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The umask that the program was started with, for the processes that it starts; its own is 077. */
+extern mode_t umask_at_start;
 
 /* A message to standard error: "callgate: …\n". */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -6,6 +6,8 @@
 
 #include "cli/command.h"
 
+mode_t umask_at_start;
+
 static int help(FILE *to, int code)
 {
     fputs("callgate decides whether an AI agent's tool call runs, is denied, or waits for a person.\n\n"
@@ -26,7 +28,7 @@ int main(int argc, char **argv)
 {
     /* The agent runs as the same user: it must not read this process's memory, nor a core of it. */
     prctl(PR_SET_DUMPABLE, 0);
-    umask(077);
+    umask_at_start = umask(077);
     /* No configuration file and no variable chooses what libcrypto does. */
     if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL)) {
         say("libcrypto cannot be started");

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* From SIGTERM to SIGKILL. Together with what comes before it is less than the four seconds that the official
@@ -24,7 +25,8 @@ static void close_pair(int pair[2])
     close(pair[1]);
 }
 
-int child_start(struct child *child, uv_loop_t *loop, char *const *command, int *ret_in, int *ret_out)
+int child_start(struct child *child, uv_loop_t *loop, char *const *command, mode_t mask, int *ret_in,
+                int *ret_out)
 {
     int in[2],
         out[2]; /* pipes, as a shell would give, and not libuv's sockets: a server may open /dev/stdin */
@@ -54,7 +56,9 @@ int child_start(struct child *child, uv_loop_t *loop, char *const *command, int 
     child->process.data = child->grace.data = child;
     child->signal_next = 0;
     child->made = true;
+    mode_t own = umask(mask);
     result = uv_spawn(loop, &child->process, &options);
+    (void)umask(own);
     close(in[0]);
     close(out[1]);
     if (result != 0) {

@@ -5,6 +5,7 @@
 #define MCP_CHILD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 #include <uv.h>
 
 #include "base/slice.h"
@@ -21,8 +22,9 @@ struct child {
 };
 
 /* Starts `command` with pipes for standard input and output; their other ends are returned and become the
- * caller's. The environment is passed on, our descriptors are not. 0, or libuv's error. */
-MUST_USE int child_start(struct child *child, uv_loop_t *loop, char *const *command, int *ret_in,
+ * caller's. The environment is passed on, our descriptors are not; `mask` is its umask. 0, or libuv's error.
+ */
+MUST_USE int child_start(struct child *child, uv_loop_t *loop, char *const *command, mode_t mask, int *ret_in,
                          int *ret_out);
 
 /* The child's input has been closed, so it should end by itself: SIGTERM after `wait_ms`, SIGKILL some time

@@ -9,6 +9,8 @@
 #ifndef MCP_MCP_H
 #define MCP_MCP_H
 
+#include <sys/types.h>
+
 #include "gate/gate.h"
 
 struct proxy_options {
@@ -17,7 +19,8 @@ struct proxy_options {
     struct call_defaults defaults;      /* server, channel, thread, actor of every call */
     const char *const *allowed_methods; /* --allow-method; NULL-terminated; may be NULL */
     uint64_t hold_for_ms;
-    int client_in, client_out;     /* 0 and 1 in the program; tests give others. They are closed */
+    mode_t child_umask;        /* the server's: ours is stricter than the one it would have had without us */
+    int client_in, client_out; /* 0 and 1 in the program; tests give others. They are closed */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 

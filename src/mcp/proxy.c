@@ -332,7 +332,8 @@ static void start_handles(struct proxy *p)
 static int start_peers(struct proxy *p)
 {
     int to_child = -1, from_child = -1;
-    int result = child_start(&p->child, &p->loop, p->options->command, &to_child, &from_child);
+    int result = child_start(&p->child, &p->loop, p->options->command, p->options->child_umask, &to_child,
+                             &from_child);
     if (result != 0) {
         return result;
     }

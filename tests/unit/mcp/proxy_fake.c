@@ -142,6 +142,7 @@ int main(int argc, char **argv)
         .defaults = {.channel = SLICE("local"), .thread = SLICE("t"), .actor = ACTOR_CLAUDE_PROCESS},
         .allowed_methods = allowed,
         .hold_for_ms = strtoull(argv[2], NULL, 10),
+        .child_umask = 022,
         .client_in = 0,
         .client_out = 1,
         .say = say,

@@ -1,0 +1,268 @@
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "journal/journal.h"
+#include "mcp/mcp.h"
+
+static const char usage[] =
+    "usage: callgate run --policy [TIER=]FILE... [OPTION...] -- COMMAND [ARG...]\n\n"
+    "Stands in front of an MCP server: speaks MCP on standard input and output, starts COMMAND as the\n"
+    "server, and lets each tool call run, denies it, or holds it until a person approves.\n"
+    "Put it where the server's command stood in the client's configuration.\n\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order.\n"
+    "                        /etc/callgate/policy.json comes before all, if it is there\n"
+    "  --server NAME         what rules call this server; needed if a rule names one\n"
+    "  --channel C           the session's channel (default: local)\n"
+    "  --thread T            the session's thread (default: fresh for each run)\n"
+    "  --actor A             claude_process (default) or session_owner\n"
+    "  --hold-for SECONDS    how long a call is held for people (default: 55); its request stays open\n"
+    "  --allow-method METHOD lets a method pass that no MCP revision has. Repeatable\n"
+    "  --root DIR            a directory that the server takes relative paths from. Repeatable; every\n"
+    "                        argument of COMMAND that is an existing directory is one, too\n"
+    "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
+    "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
+    "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
+    "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
+    "                        requests are always flushed before anyone hears of them, but for never\n"
+    "  --journal WHICH       required (default: a call that cannot be recorded is denied) or optional\n\n"
+    "SIGHUP loads the policies again. Exit: the server's exit code, 128 and its signal, or 2 when it could\n"
+    "not be started.\n";
+
+#define THREAD_BYTES 16
+#define HOLD_MOST_MS 86400000u
+
+struct run_options {
+    const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal;
+    bool remote;
+    struct option_list methods;
+};
+
+static void say_line(const char *line)
+{
+    say("%s", line);
+}
+
+/* Seconds, whole or with a fraction: "55", "0.5". */
+static bool read_seconds(const char *text, uint64_t *ret_ms)
+{
+    char *end;
+    if (text[0] < '0' || text[0] > '9') {
+        return false;
+    }
+    double seconds = strtod(text, &end);
+    if (*end != '\0' || !(seconds <= HOLD_MOST_MS / 1000.0)) {
+        return false;
+    }
+    *ret_ms = (uint64_t)(seconds * 1000);
+    return true;
+}
+
+static bool read_actor(const char *text, enum actor *ret_actor)
+{
+    static const enum actor actors[] = {ACTOR_CLAUDE_PROCESS, ACTOR_SESSION_OWNER};
+    for (size_t i = 0; i < 2; i++) {
+        if (text == NULL || strcmp(text, actor_name(actors[i])) == 0) {
+            *ret_actor = actors[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_fsync(const char *text, enum journal_fsync *ret_mode)
+{
+    static const struct {
+        const char *name;
+        enum journal_fsync mode;
+    } modes[] = {
+        {"batch", JOURNAL_FSYNC_BATCH},
+        {"always", JOURNAL_FSYNC_ALWAYS},
+        {"never", JOURNAL_FSYNC_NEVER},
+    };
+    for (size_t i = 0; i < 3; i++) {
+        if (text == NULL || strcmp(text, modes[i].name) == 0) {
+            *ret_mode = modes[i].mode;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Fills what goes to the gate and the proxy by value. -1 or an exit code. */
+static int settle(const struct run_options *own, struct gate_options *gate, struct proxy_options *proxy)
+{
+    const struct command *command = &command_run;
+    if (own->server != NULL && own->server[0] == '\0') {
+        return usage_error(command, "--server: the name is empty");
+    }
+    if (!read_actor(own->actor, &proxy->defaults.actor)) {
+        return usage_error(command, "--actor is claude_process or session_owner");
+    }
+    if (!read_fsync(own->fsync, &gate->fsync)) {
+        return usage_error(command, "--fsync is always, batch or never");
+    }
+    gate->journal_optional = own->journal != NULL && strcmp(own->journal, "optional") == 0;
+    if (own->journal != NULL && !gate->journal_optional && strcmp(own->journal, "required") != 0) {
+        return usage_error(command, "--journal is required or optional");
+    }
+    proxy->hold_for_ms = 55000;
+    if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->hold_for_ms)) {
+        return usage_error(command, "--hold-for is a number of seconds, at most a day");
+    }
+    if (own->server != NULL) {
+        gate->server = proxy->defaults.server = slice_of(own->server);
+    }
+    gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
+    proxy->defaults.channel = slice_of(own->channel ? own->channel : "local");
+    return -1;
+}
+
+/* A session of its own for each run, unless the caller names one. */
+static bool choose_thread(const char *named, char *fresh, struct slice *ret_thread)
+{
+    uint8_t bytes[THREAD_BYTES];
+    if (named != NULL) {
+        *ret_thread = slice_of(named);
+        return true;
+    }
+    if (!random_bytes(bytes, sizeof(bytes))) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        fresh[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        fresh[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    *ret_thread = (struct slice){fresh, 2 * sizeof(bytes)};
+    return true;
+}
+
+/* Adds the directories among the server's arguments to the roots: file servers are told what they serve so.
+ */
+static bool add_argument_roots(struct options *options)
+{
+    char cwd[PATH_MAX];
+    size_t count = options->base.root_count, most = count + (size_t)options->argc;
+    struct slice *roots = arena_array(&options->arena, most, sizeof(*roots));
+    if (roots == NULL || getcwd(cwd, sizeof(cwd)) == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        roots[i] = options->base.roots[i];
+    }
+    for (int i = 1; i < options->argc; i++) {
+        const char *argument = options->argv[i];
+        struct stat status;
+        if (argument[0] == '\0' || stat(argument, &status) != 0 || !S_ISDIR(status.st_mode)) {
+            continue;
+        }
+        struct buf text;
+        buf_init(&text, (size_t)2 * PATH_MAX);
+        if (argument[0] != '/') {
+            buf_text(&text, cwd);
+            buf_byte(&text, '/');
+        }
+        buf_text(&text, argument);
+        roots[count] = buf_ok(&text) ? arena_copy(&options->arena, buf_slice_of(&text)) : (struct slice){0};
+        buf_finish(&text);
+        if (roots[count++].ptr == NULL) {
+            return false;
+        }
+    }
+    options->base.roots = roots;
+    options->base.root_count = count;
+    return true;
+}
+
+static struct gate *open_gate(const struct gate_options *options)
+{
+    struct buf error;
+    buf_init(&error, (size_t)64 << 20);
+    struct gate *gate = gate_open(options, &error);
+    if (error.len > 0 && gate == NULL) {
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    } else if (error.len > 0) {
+        say("a workspace policy is left out:\n%.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
+    buf_finish(&error);
+    if (gate != NULL && gate_policy(gate)->names_server && options->server.ptr == NULL) {
+        say("a rule names a server, and this run has no name: say which with --server NAME");
+        gate_close(gate);
+        return NULL;
+    }
+    return gate;
+}
+
+static int start(struct options *options, const struct run_options *own)
+{
+    char fresh[2 * THREAD_BYTES];
+    struct gate_options gate_options = {
+        .surface = "run",
+        .sources = &options->sources,
+        .state_dir = options->state_dir,
+        .say = say_line,
+    };
+    struct proxy_options proxy = {
+        .command = options->argv,
+        .child_umask = umask_at_start,
+        .client_in = STDIN_FILENO,
+        .client_out = STDOUT_FILENO,
+        .say = say_line,
+    };
+    int code = settle(own, &gate_options, &proxy);
+    if (code != -1) {
+        return code;
+    }
+    /* NULL after the last. */
+    const char **methods = arena_array(&options->arena, own->methods.count + 1, sizeof(*methods));
+    for (size_t i = 0; methods != NULL && i < own->methods.count; i++) {
+        methods[i] = own->methods.items[i];
+    }
+    proxy.allowed_methods = methods;
+    if (methods == NULL || !choose_thread(own->thread, fresh, &proxy.defaults.thread) ||
+        !add_argument_roots(options) ||
+        !sources_add_standard(&options->sources, SOURCES_ADMIN_FILE, TIER_ADMIN, true)) {
+        say("no memory, no random numbers or no working directory");
+        return EXIT_UNABLE;
+    }
+    gate_options.base = options->base;
+    proxy.gate = open_gate(&gate_options);
+    if (proxy.gate == NULL) {
+        return EXIT_UNABLE;
+    }
+    code = proxy_run(&proxy);
+    gate_close(proxy.gate);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct run_options own = {0};
+    const struct option_spec specs[] = {
+        {"server", OPTION_VALUE, &own.server},       {"channel", OPTION_VALUE, &own.channel},
+        {"thread", OPTION_VALUE, &own.thread},       {"actor", OPTION_VALUE, &own.actor},
+        {"hold-for", OPTION_VALUE, &own.hold_for},   {"fsync", OPTION_VALUE, &own.fsync},
+        {"journal", OPTION_VALUE, &own.journal},     {"remote", OPTION_FLAG, &own.remote},
+        {"allow-method", OPTION_LIST, &own.methods},
+    };
+    struct options options;
+    int code = options_read(&options, &command_run, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
+                            specs, sizeof(specs) / sizeof(specs[0]));
+    if (code == -1) {
+        if (options.sources.count == 0) {
+            code = usage_error(&command_run, "name a policy with --policy FILE");
+        } else if (options.argc == 0) {
+            code = usage_error(&command_run, "name the server's command after --");
+        } else {
+            code = start(&options, &own);
+        }
+        options_finish(&options);
+    }
+    free(own.methods.items);
+    return code;
+}
+
+const struct command command_run = {"run", "stand in front of an MCP server", usage, run};
