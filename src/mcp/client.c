@@ -277,7 +277,7 @@ static void refuse_long_line(struct proxy *p)
         .code = RPC_INVALID,
         .why = "a message over the limit",
     };
-    const struct scan *scan = &p->client.lines.scan;
+    const struct scan *scan = &p->client.intake.scan;
     if (scan->has_answer || !scan_id(scan, &p->doc, &message.id)) {
         message.id = (struct id){0};
     }
@@ -310,7 +310,7 @@ void client_turn(struct proxy *p)
 {
     struct slice text, raw;
     enum line_kind kind;
-    while ((kind = lines_next(&p->client.lines, &text, &raw)) != LINE_NONE) {
+    while ((kind = intake_next(&p->client.intake, &text, &raw)) != LINE_NONE) {
         if (kind == LINE_WHOLE) {
             take_line(p, text, raw);
         } else {
@@ -323,7 +323,7 @@ void client_turn(struct proxy *p)
 void client_last(struct proxy *p)
 {
     struct slice text, raw;
-    enum line_kind kind = lines_last(&p->client.lines, &text, &raw);
+    enum line_kind kind = intake_last(&p->client.intake, &text, &raw);
     if (kind == LINE_WHOLE) {
         take_line(p, text, raw);
     } else if (kind == LINE_TOO_LONG) {

@@ -66,7 +66,7 @@ int peer_open(struct peer *peer, uv_loop_t *loop, int in, int out, size_t line_c
 {
     memset(peer, 0, sizeof(*peer));
     peer->loop = loop;
-    lines_init(&peer->lines, line_ceiling);
+    intake_init(&peer->intake, line_ceiling);
     int result = open_end(&peer->in, loop, in, true);
     result = result ? result : open_end(&peer->out, loop, out, false);
     peer->in.as.handle.data = peer->out.as.handle.data = peer;
@@ -83,7 +83,7 @@ void peer_close(struct peer *peer)
 
 void peer_finish(struct peer *peer)
 {
-    lines_finish(&peer->lines);
+    intake_finish(&peer->intake);
 }
 
 /* ---- Reading ---- */
@@ -100,7 +100,7 @@ static void give_space(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
     (void)suggested;
     struct peer *peer = handle->data;
     size_t len = 0;
-    char *space = lines_space(&peer->lines, &len);
+    char *space = intake_space(&peer->intake, &len);
     *ret_buf = uv_buf_init(space, space ? (unsigned)len : 0); /* no space: libuv reports UV_ENOBUFS */
 }
 
@@ -111,7 +111,7 @@ static void stream_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *space)
     if (len < 0) {
         end_input(peer);
     } else if (len > 0) {
-        lines_added(&peer->lines, (size_t)len);
+        intake_added(&peer->intake, (size_t)len);
         peer->on_bytes(peer);
     }
 }
@@ -120,7 +120,7 @@ static void file_read(uv_idle_t *idle)
 {
     struct peer *peer = idle->data;
     size_t room = 0;
-    char *space = lines_space(&peer->lines, &room);
+    char *space = intake_space(&peer->intake, &room);
     ssize_t len = space ? read(peer->in.fd, space, room) : -1;
     if (len < 0 && space != NULL && (errno == EINTR || errno == EAGAIN)) {
         return;
@@ -129,7 +129,7 @@ static void file_read(uv_idle_t *idle)
         end_input(peer);
         return;
     }
-    lines_added(&peer->lines, (size_t)len);
+    intake_added(&peer->intake, (size_t)len);
     peer->on_bytes(peer);
 }
 

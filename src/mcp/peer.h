@@ -11,7 +11,7 @@
 
 #include <uv.h>
 
-#include "mcp/lines.h"
+#include "mcp/intake.h"
 
 struct peer_end {
     union {
@@ -31,13 +31,13 @@ struct peer_end {
 struct peer {
     uv_loop_t *loop;
     struct peer_end in, out;
-    struct lines lines;
+    struct intake intake;
     bool reading;
     bool closing; /* `out` is closed once all is written */
     bool broken;  /* nothing more can be written, and `out` is closed */
 
     void *owner;
-    void (*on_bytes)(struct peer *peer);   /* peer->lines has got more */
+    void (*on_bytes)(struct peer *peer);   /* peer->intake has got more */
     void (*on_end)(struct peer *peer);     /* nothing more comes; reading has stopped */
     void (*on_written)(struct peer *peer); /* less is queued than was */
     void (*on_closed)(struct peer *peer);  /* `out` has been closed by peer_close_out; may be NULL */

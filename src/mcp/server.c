@@ -117,7 +117,7 @@ static void take_line(struct proxy *p, struct slice text, struct slice raw)
 
 static void take_long_line(struct proxy *p)
 {
-    struct said said = said_rescue(&p->server.lines.scan, &p->doc);
+    struct said said = said_rescue(&p->server.intake.scan, &p->doc);
     take(p, &said, (struct slice){0});
 }
 
@@ -125,7 +125,7 @@ void server_turn(struct proxy *p)
 {
     struct slice text, raw;
     enum line_kind kind;
-    while ((kind = lines_next(&p->server.lines, &text, &raw)) != LINE_NONE) {
+    while ((kind = intake_next(&p->server.intake, &text, &raw)) != LINE_NONE) {
         if (kind == LINE_WHOLE) {
             take_line(p, text, raw);
         } else {
@@ -138,7 +138,7 @@ void server_turn(struct proxy *p)
 void server_last(struct proxy *p)
 {
     struct slice text, raw;
-    enum line_kind kind = lines_last(&p->server.lines, &text, &raw);
+    enum line_kind kind = intake_last(&p->server.intake, &text, &raw);
     if (kind == LINE_WHOLE) {
         size_t before = p->turn.count;
         take_line(p, text, raw);

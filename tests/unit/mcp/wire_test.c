@@ -1,46 +1,46 @@
 /* Bytes to lines, ids and their table, what the server said, and the turn. */
 #include "../../check.h"
 #include "mcp/held.h"
-#include "mcp/lines.h"
+#include "mcp/intake.h"
 #include "mcp/said.h"
 #include "mcp/turn.h"
 
 /* ---- Lines ---- */
 
-static void put(struct lines *lines, const char *text, size_t len)
+static void put(struct intake *lines, const char *text, size_t len)
 {
     while (len > 0) {
         size_t room = 0;
-        char *space = lines_space(lines, &room);
+        char *space = intake_space(lines, &room);
         CHECK(space != NULL);
         size_t part = len < room ? len : room;
         memcpy(space, text, part);
-        lines_added(lines, part);
+        intake_added(lines, part);
         text += part;
         len -= part;
     }
 }
 
-static void check_next(struct lines *lines, const char *text, const char *raw)
+static void check_next(struct intake *lines, const char *text, const char *raw)
 {
     struct slice got_text, got_raw;
-    CHECK(lines_next(lines, &got_text, &got_raw) == LINE_WHOLE);
+    CHECK(intake_next(lines, &got_text, &got_raw) == LINE_WHOLE);
     CHECK_BYTES(got_text.ptr, got_text.len, text);
     CHECK_BYTES(got_raw.ptr, got_raw.len, raw);
 }
 
 static void test_lines(void)
 {
-    struct lines lines;
+    struct intake lines;
     struct slice text, raw;
-    lines_init(&lines, 10);
-    CHECK(lines_next(&lines, &text, &raw) == LINE_NONE);
+    intake_init(&lines, 10);
+    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
     put(&lines, "ab\ncd\r\n\n\r\r\ne", 12);
     check_next(&lines, "ab", "ab\n");
     check_next(&lines, "cd", "cd\r\n");
     check_next(&lines, "", "\n");
     check_next(&lines, "\r", "\r\r\n");
-    CHECK(lines_next(&lines, &text, &raw) == LINE_NONE);
+    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
     put(&lines, "f\n", 2);
     check_next(&lines, "ef", "ef\n");
     put(&lines, "0123456789\n", 11);
@@ -48,14 +48,14 @@ static void test_lines(void)
     put(&lines, "0123456789\r\n", 12);
     check_next(&lines, "0123456789", "0123456789\r\n");
     put(&lines, "01234567890\nx\n", 14);
-    CHECK(lines_next(&lines, &text, &raw) == LINE_TOO_LONG);
+    CHECK(intake_next(&lines, &text, &raw) == LINE_TOO_LONG);
     check_next(&lines, "x", "x\n");
     put(&lines, "tail", 4);
-    CHECK(lines_next(&lines, &text, &raw) == LINE_NONE);
-    CHECK(lines_last(&lines, &text, &raw) == LINE_WHOLE);
+    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
+    CHECK(intake_last(&lines, &text, &raw) == LINE_WHOLE);
     CHECK_BYTES(text.ptr, text.len, "tail");
-    CHECK(lines_last(&lines, &text, &raw) == LINE_NONE);
-    lines_finish(&lines);
+    CHECK(intake_last(&lines, &text, &raw) == LINE_NONE);
+    intake_finish(&lines);
 }
 
 /* A line beyond the ceiling comes in any pieces, is not kept, and its id is found. */
@@ -64,18 +64,18 @@ static void test_long_lines(void)
     static const char line[] =
         "{\"result\":{\"id\":9,\"t\":\"}\\\",\\\\\"},\"jsonrpc\":\"2.0\",\"id\":\"a,b\"}\nok\n";
     for (size_t piece = 1; piece < sizeof(line); piece++) {
-        struct lines lines;
+        struct intake lines;
         struct slice text, raw;
         struct json_doc doc;
         struct id id = {0};
         unsigned told = 0, whole = 0;
-        lines_init(&lines, 20);
+        intake_init(&lines, 20);
         json_init(&doc);
         for (size_t at = 0; at < sizeof(line) - 1; at += piece) {
             size_t len = sizeof(line) - 1 - at < piece ? sizeof(line) - 1 - at : piece;
             put(&lines, line + at, len);
             enum line_kind kind;
-            while ((kind = lines_next(&lines, &text, &raw)) != LINE_NONE) {
+            while ((kind = intake_next(&lines, &text, &raw)) != LINE_NONE) {
                 if (kind == LINE_TOO_LONG) {
                     told++;
                     CHECK(lines.scan.has_answer && !lines.scan.has_method);
@@ -89,28 +89,28 @@ static void test_long_lines(void)
         }
         CHECK(told == 1 && whole == 1);
         json_finish(&doc);
-        lines_finish(&lines);
+        intake_finish(&lines);
     }
 }
 
 static void test_memory(void)
 {
-    struct lines lines;
+    struct intake lines;
     struct slice text, raw;
     char block[4096];
     memset(block, 'x', sizeof(block));
-    lines_init(&lines, (size_t)4 << 20);
+    intake_init(&lines, (size_t)4 << 20);
     for (int i = 0; i < 10240; i++) { /* 40 MB without a line end */
         put(&lines, block, sizeof(block));
-        CHECK(lines_next(&lines, &text, &raw) == LINE_NONE);
+        CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
     }
     CHECK(lines.cap <= (size_t)16 << 20);
     put(&lines, "\nab\n", 4);
-    CHECK(lines_next(&lines, &text, &raw) == LINE_TOO_LONG);
+    CHECK(intake_next(&lines, &text, &raw) == LINE_TOO_LONG);
     check_next(&lines, "ab", "ab\n");
     size_t room;
-    CHECK(lines_space(&lines, &room) != NULL && lines.cap <= (size_t)1 << 20);
-    lines_finish(&lines);
+    CHECK(intake_space(&lines, &room) != NULL && lines.cap <= (size_t)1 << 20);
+    intake_finish(&lines);
 }
 
 /* ---- Scans ---- */
