@@ -399,6 +399,9 @@ static bool open_locked(struct journal *journal, struct slice detail, struct buf
     }
     bool first = ending.chain.seq == 0;
     bool flush = journal->mode != JOURNAL_FSYNC_NEVER;
+    if (!first && detail.ptr == NULL) {
+        return true; /* no boot is told; the first commit reads the tail anew */
+    }
     if (!stage_boot(journal, detail, &ending, error) || !commit_locked(journal, &ending, flush, error)) {
         return false;
     }

@@ -75,15 +75,16 @@ struct journal;
 
 /* Opens or makes `name` in the state directory (an open descriptor, which stays the caller's), refuses a file
  * that is not a regular one of this user's with mode 0600, and adds system.boot: the first of a new file
- * carries a random anchor. A torn last line (a crash in the middle of a write) is cut off under the lock and
- * told in an event `system.recovered` with its length and hash. NULL with a message for people in ret_error.
+ * carries a random anchor. With boot_detail.ptr NULL (a process that starts no gate) only a new file gets
+ * one. A torn last line (a crash in the middle of a write) is cut off under the lock and told in an event
+ * `system.recovered` with its length and hash. NULL with a message for people in ret_error.
  */
 MUST_USE struct journal *journal_open(int state_fd, const char *name, enum journal_fsync mode,
                                       struct slice boot_detail, struct buf *ret_error);
 void journal_close(struct journal *journal); /* flushes; what is staged is lost */
 
-/* Makes an event ready; what was staged before stays staged either way. False when it cannot be (memory, a detail that
- * is not one JSON value, too much staged): the caller denies. */
+/* Makes an event ready; what was staged before stays staged either way. False when it cannot be (memory, a
+ * detail that is not one JSON value, too much staged): the caller denies. */
 MUST_USE bool journal_stage(struct journal *journal, const struct event *event);
 
 /* Writes what is staged, in order, and flushes it if `flush` and the mode is not NEVER, or the mode is
