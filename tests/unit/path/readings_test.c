@@ -384,7 +384,7 @@ static void in_mounts(void)
     CHECK(mount("ws/secret", "bound", NULL, MS_BIND, NULL) == 0);
     READ("{\"path\":\"bound/a\"}", "$/bound/a =$/ws/secret/a");
     READ("{\"path\":\"bound\"}", "$/bound =$/ws/secret");
-    CHECK(umount("bound") == 0 && mount("/", "bound", NULL, MS_BIND, NULL) == 0);
+    CHECK(umount("bound") == 0 && mount("/", "bound", NULL, MS_BIND | MS_REC, NULL) == 0);
     READ("{\"path\":\"bound\"}", "$/bound =/");
     READ("{\"path\":\"bound/nowhere/x\"}", "$/bound/nowhere/x =/nowhere/x");
 }
