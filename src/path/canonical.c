@@ -14,10 +14,10 @@ enum look {
     LOOK_FOUND,
 };
 
-static enum look look_at(const char *path, struct path_step *ret_step)
+static enum look look_at(int dir, const char *path, struct path_step *ret_step)
 {
     struct stat st;
-    if (fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT || errno == ENOTDIR ? LOOK_ABSENT : LOOK_REFUSED;
     }
     if (S_ISLNK(st.st_mode)) {
@@ -39,9 +39,10 @@ static bool has_nul(struct slice text)
 }
 
 /* The text of a link; false for anything that is not a whole text of at least one byte. */
-static bool read_target(const char *path, char target[LIMIT_PATH_BYTES + 1], struct slice *ret_target)
+static bool read_target(int dir, const char *path, char target[LIMIT_PATH_BYTES + 1],
+                        struct slice *ret_target)
 {
-    ssize_t len = readlinkat(AT_FDCWD, path, target, LIMIT_PATH_BYTES + 1);
+    ssize_t len = readlinkat(dir, path, target, LIMIT_PATH_BYTES + 1);
     if (len <= 0 || (size_t)len > LIMIT_PATH_BYTES) {
         return false;
     }
@@ -51,7 +52,7 @@ static bool read_target(const char *path, char target[LIMIT_PATH_BYTES + 1], str
 
 bool path_look(const char *path, struct path_step *ret_step)
 {
-    return look_at(path, ret_step) == LOOK_FOUND;
+    return look_at(AT_FDCWD, path, ret_step) == LOOK_FOUND;
 }
 
 static bool is_dot(struct slice name)
@@ -86,6 +87,43 @@ bool path_has_dotdot(struct slice text)
 
 /* ---- The walk ---- */
 
+/* The kernel walks each path that it is given from its start, so asking with whole paths is quickest while
+ * they are short, and quadratic. A long walk holds a directory some steps above where it stands, and asks
+ * from there: in the middle, so that going up and down around here does not lose it. */
+#define HOLD_ABOVE 8u
+#define HOLD_AFTER 20u
+
+static void let_go(struct path_resolved *r)
+{
+    if (r->held >= 0) {
+        (void)close(r->held);
+    }
+    r->held = AT_FDCWD;
+    r->held_len = 0;
+    r->held_steps = 0;
+}
+
+/* The path from the held directory. */
+static const char *from_held(const struct path_resolved *r)
+{
+    return r->held_len == 0 ? r->text : r->text + r->held_len + 1;
+}
+
+static void hold(struct path_resolved *r)
+{
+    size_t steps = r->step_count - HOLD_ABOVE, len = r->steps[steps - 1].end;
+    char after = r->text[len];
+    r->text[len] = '\0';
+    int dir = openat(r->held, from_held(r), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    r->text[len] = after;
+    if (dir >= 0) { /* else the walk goes on as it is */
+        let_go(r);
+        r->held = dir;
+        r->held_len = len;
+        r->held_steps = steps;
+    }
+}
+
 static void set_path(struct path_resolved *r, size_t len)
 {
     r->len = len;
@@ -97,6 +135,7 @@ static void go_to_root(struct path_resolved *r)
     r->text[0] = '/';
     set_path(r, 1);
     r->step_count = 1;
+    let_go(r);
 }
 
 static void go_up(struct path_resolved *r)
@@ -106,6 +145,9 @@ static void go_up(struct path_resolved *r)
     while (r->steps[r->step_count - 1].end > r->len) {
         r->step_count--;
     }
+    if (r->len < r->held_len) {
+        let_go(r);
+    }
 }
 
 /* Goes on with the text of the link at the end of the path, which is `parent` bytes long without it. */
@@ -113,7 +155,7 @@ static bool follow(struct path_resolved *r, size_t parent)
 {
     struct slice target;
     if (path_is_under((struct slice){r->text, r->len}, SLICE("/proc")) || r->links == LIMIT_LINKS ||
-        !read_target(r->text, r->targets[r->links], &target)) {
+        !read_target(r->held, from_held(r), r->targets[r->links], &target)) {
         return false;
     }
     r->links++;
@@ -141,7 +183,10 @@ static bool go_down(struct path_resolved *r, struct slice name)
         return true; /* below what is absent, or below a file: kept, and there is nothing to look at */
     }
     struct path_step step;
-    switch (look_at(r->text, &step)) {
+    if (r->step_count - r->held_steps > HOLD_AFTER) {
+        hold(r);
+    }
+    switch (look_at(r->held, from_held(r), &step)) {
     case LOOK_FOUND:
         step.end = (uint16_t)r->len;
         r->steps[r->step_count++] = step;
@@ -181,6 +226,7 @@ static bool walk(struct path_resolved *r)
 static void finish(struct path_resolved *r)
 {
     r->readable = walk(r);
+    let_go(r);
     r->exists = r->readable && r->steps[r->step_count - 1].end == r->len;
 }
 
@@ -189,6 +235,7 @@ static bool begin(struct path_resolved *r)
     r->readable = r->exists = false;
     r->links = 0;
     r->rest_count = 0;
+    r->held = AT_FDCWD;
     go_to_root(r);
     if (!path_look("/", &r->steps[0])) {
         return false;
@@ -252,6 +299,8 @@ void path_resolve(struct path_resolved *ret, struct slice start, struct slice te
 
 void path_resolve_on(struct path_resolved *ret, const struct path_start *start, struct slice text)
 {
+    ret->held = AT_FDCWD;
+    let_go(ret);
     memcpy(ret->text, start->canonical.ptr, start->canonical.len);
     set_path(ret, start->canonical.len);
     memcpy(ret->steps, start->steps, start->step_count * sizeof(*start->steps));

@@ -44,9 +44,11 @@ struct path_resolved {
     size_t step_count;               /* the existing components, the root first */
     struct path_step steps[PATH_MAX_STEPS];
 
-    /* The rest is the resolver's own: how many links were followed, what is still to be walked (the innermost
-     * text last), and the texts that it points into. */
+    /* The rest is the resolver's own: how many links were followed, a directory that it holds during the
+     * walk, what is still to be walked (the innermost text last), and the texts that it points into. */
     unsigned links;
+    int held;
+    size_t held_len, held_steps;
     size_t rest_count;
     struct slice rest[LIMIT_LINKS + 2];
     char reduced[2 * LIMIT_PATH_BYTES + 2];
