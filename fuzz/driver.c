@@ -160,7 +160,9 @@ static size_t replace(uint8_t *bytes, size_t size, size_t at, size_t drop, const
         return size;
     }
     memmove(bytes + at + len, bytes + at + drop, size - at - drop);
-    memcpy(bytes + at, with, len);
+    if (len != 0) {
+        memcpy(bytes + at, with, len);
+    }
     return size - drop + len;
 }
 

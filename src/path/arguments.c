@@ -70,15 +70,15 @@ void path_arguments_destroy(struct path_arguments *arguments)
 
 /* ---- Hashes: FNV-1a; the strings in the tables are the operator's ---- */
 
-static uint32_t hash_byte(uint32_t hash, char c)
+static uint32_t hash_byte(uint32_t hash, unsigned char byte)
 {
-    return (hash ^ (unsigned char)c) * 16777619u;
+    return (hash ^ byte) * 16777619u;
 }
 
 static uint32_t hash_text(uint32_t hash, struct slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        hash = hash_byte(hash, text.ptr[i]);
+        hash = hash_byte(hash, (unsigned char)text.ptr[i]);
     }
     return hash;
 }
@@ -86,8 +86,8 @@ static uint32_t hash_text(uint32_t hash, struct slice text)
 static uint32_t hash_folded(uint32_t hash, struct slice text)
 {
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        hash = hash_byte(hash, c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c);
+        unsigned char byte = (unsigned char)text.ptr[i];
+        hash = hash_byte(hash, byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
     }
     return hash;
 }
@@ -103,7 +103,7 @@ struct key {
 
 static uint32_t hash_key(enum path_list list, const struct key *key)
 {
-    uint32_t hash = hash_byte(HASH_SEED, (char)('0' + list));
+    uint32_t hash = hash_byte(HASH_SEED, (unsigned char)list);
     if (key->server.ptr != NULL) {
         hash = hash_byte(hash_text(hash, key->server), '/');
     }

@@ -172,21 +172,25 @@ enum call_result call_read(struct call_reader *reader, struct slice text,
 
 #define FEW_NAMES 12u
 
-static char fold(char c)
+struct name {
+    const struct json_value *key;
+};
+
+static unsigned char fold(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    unsigned char byte = (unsigned char)c;
+    return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
 }
 
 /* Any order in which names that differ only by case are equal will do: by length, then by folded bytes. */
 static int compare_folded(const void *a, const void *b)
 {
-    const struct json_value *left = *(const struct json_value *const *)a;
-    const struct json_value *right = *(const struct json_value *const *)b;
+    const struct json_value *left = ((const struct name *)a)->key, *right = ((const struct name *)b)->key;
     if (left->str_len != right->str_len) {
         return left->str_len < right->str_len ? -1 : 1;
     }
     for (uint32_t i = 0; i < left->str_len; i++) {
-        unsigned char x = (unsigned char)fold(left->str[i]), y = (unsigned char)fold(right->str[i]);
+        unsigned char x = fold(left->str[i]), y = fold(right->str[i]);
         if (x != y) {
             return x < y ? -1 : 1;
         }
@@ -194,7 +198,7 @@ static int compare_folded(const void *a, const void *b)
     return 0;
 }
 
-static bool few_names_clash(const struct json_value *const *names, uint32_t count)
+static bool few_names_clash(const struct name *names, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++) {
         for (uint32_t j = 0; j < i; j++) {
@@ -206,7 +210,7 @@ static bool few_names_clash(const struct json_value *const *names, uint32_t coun
     return false;
 }
 
-static bool many_names_clash(const struct json_value **names, uint32_t count)
+static bool many_names_clash(struct name *names, uint32_t count)
 {
     bool clash = false;
     qsort(names, count, sizeof(*names), compare_folded);
@@ -218,7 +222,8 @@ static bool many_names_clash(const struct json_value **names, uint32_t count)
 
 bool call_names_clash(const struct json_doc *doc, const struct json_value *object)
 {
-    const struct json_value *few[FEW_NAMES], **names = few, *key;
+    struct name few[FEW_NAMES], *names = few;
+    const struct json_value *key;
     uint32_t count = 0;
     if (object->count > FEW_NAMES) {
         names = calloc(object->count, sizeof(*names));
@@ -227,7 +232,7 @@ bool call_names_clash(const struct json_doc *doc, const struct json_value *objec
         }
     }
     for (key = json_first(doc, object); key != NULL; key = json_right(doc, object, key)) {
-        names[count++] = key;
+        names[count++].key = key;
     }
     bool clash = names == few ? few_names_clash(names, count) : many_names_clash(names, count);
     if (names != few) {
