@@ -140,9 +140,9 @@ static const struct word_pair choice_words[] = {
     {"require_approval", "require"},
 };
 
-static char lower(char c)
+static int lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
 /* How many slips (a byte added, left out, changed, or two swapped) lie between two words, ASCII case ignored.

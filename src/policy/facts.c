@@ -118,7 +118,7 @@ static void sort_args(struct match_arg *args, size_t count)
  * left out. */
 static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call)
 {
-    if (policy->arg_count == 0 || call->input->count == 0) {
+    if (call->input == NULL || policy->arg_count == 0 || call->input->count == 0) {
         return true;
     }
     facts->args = arena_array(&facts->arena, call->input->count, sizeof(*facts->args));
@@ -156,5 +156,5 @@ bool facts_make(struct facts *facts, const struct policy *policy, const struct c
     facts->thread = intern_find(&policy->symbols, call->thread);
     facts->actor = (uint8_t)call->actor;
     facts->input_unknown = call->input == NULL;
-    return make_names(facts, policy, call) && (facts->input_unknown || make_args(facts, policy, call));
+    return make_names(facts, policy, call) && make_args(facts, policy, call);
 }

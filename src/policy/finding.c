@@ -36,31 +36,22 @@ static bool grow(struct findings *findings)
     return true;
 }
 
-static struct slice format_in(struct arena *arena, const char *format, va_list args)
-{
-    va_list again;
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    char *text = len < 0 ? NULL : arena_alloc(arena, (size_t)len + 1);
-    if (text != NULL) {
-        (void)vsnprintf(text, (size_t)len + 1, format, again);
-    }
-    va_end(again);
-    return (struct slice){text, text == NULL ? 0 : (size_t)len};
-}
-
 struct finding *findings_add(struct findings *findings, const char *code, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    struct slice message = format_in(&findings->arena, format, args);
+    int len = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (message.ptr == NULL || !grow(findings)) {
+    char *text = len < 0 ? NULL : arena_alloc(&findings->arena, (size_t)len + 1);
+    if (text == NULL || !grow(findings)) {
         findings->failed = true;
         return NULL;
     }
+    va_start(args, format);
+    (void)vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
     struct finding *finding = &findings->list[findings->count++];
-    *finding = (struct finding){.code = code, .message = message};
+    *finding = (struct finding){.code = code, .message = {text, (size_t)len}};
     return finding;
 }
 

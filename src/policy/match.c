@@ -1,14 +1,27 @@
 #include "policy/policy.h"
 
-/* Both sides are sorted by key. */
+/* Where a key is, or would be, among the call's arguments from `from` on; they are sorted by key. */
+static size_t find_arg(const struct facts *facts, size_t from, uint32_t key)
+{
+    size_t to = facts->arg_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (facts->args[middle].key < key) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    return from;
+}
+
+/* The rule's are sorted too. */
 static bool args_match(const struct policy *policy, const struct match *match, const struct facts *facts)
 {
     const struct match_arg *wanted = policy->args + match->arg_first;
     size_t at = 0;
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        while (at < facts->arg_count && facts->args[at].key < wanted[i].key) {
-            at++;
-        }
+        at = find_arg(facts, at, wanted[i].key);
         if (at == facts->arg_count || facts->args[at].key != wanted[i].key ||
             facts->args[at].value != wanted[i].value) {
             return false;

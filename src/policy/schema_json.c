@@ -118,7 +118,7 @@ static void write_properties(struct buf *buf, const struct key_table *table, uin
         }
         buf_text(buf, comma);
         comma = ",";
-        if (key->id == ID_EFFECT) {
+        if (key->id == ID_EFFECT && is != NULL) {
             buf_text(buf, "\"effect\":{\"const\":");
             quoted(buf, is->name);
             buf_text(buf, ",\"description\":");

@@ -372,6 +372,21 @@ static void check_most_rules(void)
     buf_finish(&text);
 }
 
+/* No file at all is an empty policy; a file of no bytes is not. */
+static void check_nothing(void)
+{
+    struct findings errors;
+    findings_init(&errors);
+    struct policy *policy = policy_load(NULL, 0, &test_base, &errors);
+    CHECK(policy != NULL && policy->rule_count == 0 && policy->required_count == 1 && errors.count == 0);
+    policy_destroy(policy);
+    struct policy_source source = {.name = SLICE("p"), .tier = TIER_DEFAULT, .text = {NULL, 0}};
+    CHECK(policy_load(&source, 1, &test_base, &errors) == NULL);
+    CHECK(errors.count == 1 && strcmp(errors.list[0].code, "json-syntax") == 0);
+    findings_finish(&errors);
+    policy_destroy(NULL);
+}
+
 /* A NUL and invalid UTF-8 cannot stand in a C string of the table. */
 static void check_bytes(void)
 {
@@ -400,5 +415,6 @@ int main(void)
     }
     check_most_rules();
     check_bytes();
+    check_nothing();
     return check_done();
 }
