@@ -260,14 +260,17 @@ test('progress while held, if the request asked for it; nothing else is blocked'
     assert.ok(!JSON.stringify(progress).includes(held.code), 'the agent never sees the code');
 });
 
-test('the server’s own progress goes up from the gate’s', async t => {
+test('the server’s own progress comes unchanged, and goes up from the gate’s', async t => {
     const peer = t.recorder({ rules: [hold('ask-steps', { tool: 'steps' })] });
     const answer = peer.call(1, 'steps', {}, { _meta: { progressToken: 5 } });
     const [held] = await t.pending(1);
+    await peer.find('progress', m => m.method === 'notifications/progress');
     t.cli('approve', held.code);
     passed((await answer).message);
     const own = peer.messages.filter(m => m.method === 'notifications/progress' && m.params.total === 3);
     assert.deepEqual(own.map(m => [m.params.progressToken, m.params.progress]), [[5, 1], [5, 2], [5, 3]]);
+    const all = peer.messages.filter(m => m.method === 'notifications/progress').map(m => m.params.progress);
+    assert.ok(all.every((value, i) => i === 0 || value > all[i - 1]), `progress must go up: ${all}`);
 });
 
 test('two approvers, each counted once', async t => {
@@ -369,7 +372,8 @@ test('codes that nobody waits for', async t => {
     await peer.ping();
     assert.equal(t.cli('approve', 'abcde').code, 1);
     assert.equal(t.cli('refuse', 'abcde').code, 1);
-    assert.equal(t.cli('approve', 'ab1de').code, 2);
+    assert.notEqual(t.cli('approve', 'ab1de').code, 0);
+    assert.notEqual(t.cli('approve').code, 0);
     assert.equal(t.cli('pending', '--format', 'json').stdout.trim(), '[]');
 });
 
