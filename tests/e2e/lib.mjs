@@ -25,6 +25,7 @@ function option(name, otherwise) {
 // via: what stands between client and server. `pass` proves that the client code survives a process between.
 export const via = option('via', 'gate');
 export const callgate = resolve(option('callgate', join(here, '../../build/callgate')));
+export const sanitized = option('sanitized', '') !== '';
 const only = option('only', '');
 
 if (via === 'gate' && !existsSync(callgate)) {
