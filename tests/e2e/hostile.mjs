@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { assert, run, sanitized, servers, skip, sleep, test, until } from './lib.mjs';
+import { assert, run, sanitized, skip, sleep, test, until } from './lib.mjs';
 
 const MiB = 1 << 20;
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
