@@ -8,14 +8,17 @@
 #include "cli/command.h"
 #include "journal/journal.h"
 
+#define READ_PIECE ((size_t)64 << 10)
+
 bool read_file(const char *file, size_t ceiling, struct buf *ret_text)
 {
     int fd = open(file, O_RDONLY | O_CLOEXEC);
     ssize_t n = -1;
     char *room;
-    buf_init(ret_text, ceiling);
+    /* Room for one more read, which finds the end. */
+    buf_init(ret_text, ceiling + READ_PIECE);
     if (fd >= 0) {
-        while ((room = buf_reserve(ret_text, 64 << 10)) != NULL && (n = read(fd, room, 64 << 10)) > 0)
+        while ((room = buf_reserve(ret_text, READ_PIECE)) != NULL && (n = read(fd, room, READ_PIECE)) > 0)
             buf_added(ret_text, (size_t)n);
         int saved = errno;
         close(fd);

@@ -11,6 +11,9 @@ const alive = pid => { try { process.kill(pid, 0); return true; } catch { return
 const child = peer => Number(readFileSync(`${peer.log}.pid`, 'utf8'));
 const kinds = t => t.events().map(event => event.kind);
 
+// The policy of the start, and one more.
+const reloaded = t => until('the reload', () => kinds(t).filter(kind => kind === 'policy.loaded').length === 2);
+
 async function started(peer) {
     await peer.ping();
     return child(peer);
@@ -158,7 +161,7 @@ test('a journal that was changed does not verify', async t => {
     await peer.close();
     const [file] = journals(t.state);
     const whole = readFileSync(file, 'utf8');
-    const head = t.write('head.json', JSON.stringify({ seq: t.events().at(-1).seq, hash: t.events().at(-1).hash }));
+    const head = t.write('head.json', cli('journal', 'head', file).stdout);
     assert.equal(cli('journal', 'verify', '--head', head, file).code, 0);
     const lines = whole.split('\n');
     for (const [what, text] of [['a letter', whole.replace('"echo"', '"ech0"')], ['a space', whole.replace(',', ', ')],
@@ -209,7 +212,7 @@ test('SIGHUP: a stricter policy is adopted, and calls in flight are not lost', a
     const slow = peer.call(2, 'slow', { ms: 300 });
     t.policy([deny('no-secret', { tool: 'secret' }), deny('no-echo', { tool: 'echo' })]);
     process.kill(peer.pid, 'SIGHUP');
-    await until('the reload', () => t.events().find(event => /reload/.test(event.kind)));
+    await reloaded(t);
     denied((await peer.call(3, 'echo')).message);
     denied((await peer.call(4, 'secret')).message);
     passed((await slow).message);
@@ -223,7 +226,7 @@ test('SIGHUP: a new auto_approve that weakens a deny is refused; the policy stay
     t.policy([allow('some-write', { tool: 'write', pathPrefix: '/tmp' }), deny('no-write', { tool: 'write' }), deny('no-echo', { tool: 'echo' })]);
     process.kill(peer.pid, 'SIGHUP');
     await peer.note(/new auto_approve rule 'some-write' weakens existing deny 'no-write' — reload refused/);
-    const event = await until('its event', () => t.events().find(e => e.kind === 'system.reload_refused'));
+    const event = await until('its event', () => t.events().find(e => e.kind === 'policy.reload_refused'));
     assert.match(JSON.stringify(event), /some-write/);
     denied((await peer.call(2, 'write', { path: '/tmp/x' })).message);
     passed((await peer.call(3, 'echo')).message);
@@ -234,7 +237,7 @@ test('SIGHUP: a new auto_approve that weakens a deny is refused; the policy stay
     // Put right, it is adopted.
     t.policy([deny('no-write', { tool: 'write' }), deny('no-echo', { tool: 'echo' })]);
     process.kill(peer.pid, 'SIGHUP');
-    await until('the reload', () => t.events().find(e => /reload/.test(e.kind) && !/refused/.test(e.kind)));
+    await reloaded(t);
     denied((await peer.call(4, 'echo')).message);
     await peer.close();
     assert.doesNotMatch(t.cli('status').stdout, new RegExp(`\\b${peer.pid}\\b`), 'a gate that ended is no longer among those running');
@@ -246,9 +249,9 @@ test('SIGHUP: a file that does not load, or is gone, is refused', async t => {
     await peer.ping();
     for (const text of ['{"rules":[', '{"rules":[{"id":"a","effect":"deny","match":{},"reason":"x"}]}', '']) {
         writeFileSync(policy, text);
-        const before = kinds(t).filter(kind => kind === 'system.reload_refused').length;
+        const before = kinds(t).filter(kind => kind === 'policy.reload_refused').length;
         process.kill(peer.pid, 'SIGHUP');
-        await until('the refusal', () => kinds(t).filter(kind => kind === 'system.reload_refused').length > before);
+        await until('the refusal', () => kinds(t).filter(kind => kind === 'policy.reload_refused').length > before);
         denied((await peer.call(`w${before}`, 'write', { path: '/x' })).message);
         passed((await peer.call(`e${before}`, 'echo')).message);
     }
@@ -263,7 +266,7 @@ test('SIGHUP: held calls are judged by the new policy when they are released', a
     const [held] = await t.pending(1);
     t.policy([deny('no-write', { tool: 'write' }), ask]);
     process.kill(peer.pid, 'SIGHUP');
-    await until('the reload', () => t.events().find(event => /reload/.test(event.kind)));
+    await reloaded(t);
     t.cli('approve', held.code);
     denied((await answer).message);
     assert.ok(!peer.got().includes('write'));

@@ -235,9 +235,8 @@ test('server-everything: progress and cancellation', async t => {
     await both(t, () => servers.everything(), async s => {
         const client = await connect(s);
         const long = { name: 'trigger-long-running-operation', arguments: { duration: 0.4, steps: 4 } };
-        const seen = [];
-        await s.step('a call with progress', () => client.callTool(long, undefined, { onprogress: p => seen.push(p) }));
-        s.note('its progress', seen);
+        // What the client's handler sees of it is a matter of the SDK's timing: the wire is compared.
+        await s.step('a call with progress', () => client.callTool(long, undefined, { onprogress: () => {} }));
         const stop = new AbortController();
         const slow = s.step('a cancelled call', () => client.callTool({ ...long, arguments: { duration: 1, steps: 5 } }, undefined,
             { signal: stop.signal, onprogress: () => stop.abort('enough') }));
@@ -247,10 +246,10 @@ test('server-everything: progress and cancellation', async t => {
         await Promise.all([0.3, 0.2, 0.1].map((duration, i) => client.callTool({ ...long, arguments: { duration, steps: 1 } })
             .then(answer => { s[`at${i}`] = answer; })));
         s.note('three at once', [s.at0, s.at1, s.at2]);
-        await s.step('a call that the client gives up', () => client.callTool(long, undefined, { timeout: 50 }));
+        await s.step('a call that the client gives up', () => client.callTool({ ...long, arguments: { duration: 0.5, steps: 5 } }, undefined, { timeout: 50 }));
         await s.step('ping', () => client.ping());
     // After a cancellation the server goes on to the end or not, as its timers will.
-    }, { loose: m => m.method === 'notifications/progress' });
+    }, { loose: m => m.method === 'notifications/progress' && m.params.total === 5 });
 });
 
 test('server-everything: tasks', async t => {

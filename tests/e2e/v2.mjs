@@ -45,9 +45,8 @@ async function script(s, client, era) {
     await call('nobody', {}, 'unknown');
     await call('deploy', { where: 'moon' });
     await call('sample', {});
-    const seen = [];
-    await call('steps', { steps: 4 }, 'with progress', { onprogress: p => seen.push(p) });
-    s.note('its progress', seen);
+    // What the client's handler sees of it is a matter of the SDK's timing: the wire is compared.
+    await call('steps', { steps: 4 }, 'with progress', { onprogress: () => {} });
     await call('steps', { steps: 2 }, 'without');
     const stop = new AbortController();
     await call('steps', { steps: 100, ms: 5 }, 'cancelled', { signal: stop.signal, onprogress: () => stop.abort('enough') });

@@ -279,7 +279,7 @@ static void test_said(void)
     check_said("Need to install the following packages:", "none null");
     check_said("{\"level\":\"info\",\"msg\":\"started\"}", "none null");
     check_said("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", "none null");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1}", "none null");
+    check_said("{\"jsonrpc\":\"2.0\",\"id\":1}", "broken 1");
     check_said("{\"method\":\"x\"}", "none null");
     check_said("17", "none null");
     check_said("{\"id\":1,\"method\":\"x\"", "none null");
