@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -75,6 +76,30 @@ static int answer(struct people *people, struct slice code, struct slice identit
     }
 }
 
+int answer_request(const struct command *command, const char *state_dir, struct slice code, const char *as,
+                   bool yes)
+{
+    struct buf error, name;
+    struct people *people = NULL;
+    int result = EXIT_UNABLE;
+    buf_init(&error, 4096);
+    buf_init(&name, 4096);
+    if (as)
+        buf_text(&name, as);
+    if (as && (!*as || utf8_valid_upto(slice_of(as)) != strlen(as)))
+        result = usage_error(command, "--as: no usable name");
+    else if (!as && !own_name(&name))
+        result = usage_error(command, "your name cannot be told; give it with --as");
+    else if (buf_ok(&name) && (people = people_open(state_dir, &error)) != NULL)
+        result = answer(people, code, buf_slice_of(&name), yes, &error);
+    else
+        say("the answer does not count: %.*s", SLICE_FMT(buf_slice_of(&error)));
+    people_close(people);
+    buf_finish(&error);
+    buf_finish(&name);
+    return result;
+}
+
 static int run_answer(const struct command *command, int argc, char **argv, bool yes)
 {
     struct options options;
@@ -83,26 +108,13 @@ static int run_answer(const struct command *command, int argc, char **argv, bool
     int code = options_read(&options, command, argc, argv, TAKES_STATE, own, 1);
     if (code != -1)
         return code;
-    struct buf error, name;
-    buf_init(&error, 4096);
-    buf_init(&name, 4096);
-    struct people *people = NULL;
     struct slice request = options.argc == 1 ? slice_of(options.argv[0]) : SLICE("");
-    if (options.argc != 1 || !code_valid(request))
+    if (!code_valid(request))
         code = usage_error(command, "name one code of five letters, as 'callgate pending' shows it");
-    else if (as && (!*as || utf8_valid_upto(slice_of(as)) != strlen(as)))
-        code = usage_error(command, "--as: no usable name");
-    else if (!(as ? (buf_text(&name, as), buf_ok(&name)) : own_name(&name)))
-        code = usage_error(command, "your name cannot be told; give it with --as");
-    else if ((people = people_open(options.state_dir, &error)) != NULL)
-        code = answer(people, request, buf_slice_of(&name), yes, &error);
     else
-        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
-    people_close(people);
-    buf_finish(&error);
-    buf_finish(&name);
+        code = answer_request(command, options.state_dir, request, as, yes);
     options_finish(&options);
-    return code == -1 ? EXIT_UNABLE : code;
+    return code;
 }
 
 static int run_approve(int argc, char **argv)

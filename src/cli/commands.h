@@ -4,7 +4,17 @@
 
 #include "cli/command.h"
 
-extern const struct command command_approve, command_check, command_diff, command_eval, command_journal,
-    command_pending, command_refuse, command_run, command_schema, command_status;
+extern const struct command command_approve;
+extern const struct command command_check;
+extern const struct command command_diff;
+extern const struct command command_eval;
+extern const struct command command_journal;
+extern const struct command command_pending;
+extern const struct command command_refuse;
+extern const struct command command_relay;
+extern const struct command command_reply;
+extern const struct command command_run;
+extern const struct command command_schema;
+extern const struct command command_status;
 
 #endif

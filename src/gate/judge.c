@@ -88,7 +88,7 @@ static struct slice rule_id(const struct gate *gate, const struct decision *deci
     bool decided = decision->rule && decision->cause != CAUSE_UNREADABLE && decision->cause != CAUSE_INTERNAL;
     if (decided)
         return policy_text(gate->policy, decision->rule->id);
-    return decision->kind == DECISION_DENY ? SLICE("default") : (struct slice){0};
+    return decision->kind == DECISION_ALLOW ? (struct slice){0} : SLICE("default");
 }
 
 static void stage_decision(struct gate *gate, struct judged *judged, const char *kind, const char *outcome,
@@ -180,9 +180,12 @@ static bool rule_digest(const struct policy *policy, const struct rule *rule, ui
     return ok;
 }
 
+/* Whether a request was for this rule as it is now; for no rule at all when `rule` is NULL. */
 static bool same_rule(const struct policy *policy, const struct rule *rule, const struct request *request)
 {
     uint8_t digest[HASH_SIZE];
+    if (!rule)
+        return slice_is(request->rule, "default");
     return slice_eq(policy_text(policy, rule->id), request->rule) && rule_digest(policy, rule, digest) &&
            memcmp(digest, request->rule_digest, HASH_SIZE) == 0;
 }
@@ -236,13 +239,31 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
     return true;
 }
 
+/* What an approval of the request will cover, and on which terms. */
+static bool write_terms(const struct gate *gate, const struct judged *judged, struct request *ret_request)
+{
+    const struct rule *rule = judged->decision.rule;
+    bool unknown = judged->decision.cause == CAUSE_UNKNOWN_INPUT;
+    if (rule && !rule_digest(gate->policy, rule, ret_request->rule_digest))
+        return false;
+    ret_request->rule = rule ? policy_text(gate->policy, rule->id) : SLICE("default");
+    /* A rule that only might have decided sets no terms. */
+    ret_request->ttl_ms = rule && !unknown ? rule->ttl_ms : DEFAULT_TTL_MS;
+    ret_request->needed = rule && !unknown ? rule->approvers : 1;
+    /* Of an unknown input nobody can say that another call is the same: the answer covers this one alone. */
+    ret_request->for_call = unknown || rule->scope == SCOPE_CALL;
+    if (!judged->hashed)
+        return random_bytes(ret_request->call_hash, sizeof ret_request->call_hash);
+    memcpy(ret_request->call_hash, judged->hash, sizeof ret_request->call_hash);
+    return true;
+}
+
 /* Writes the request that people will see. False when memory ran out. */
 static bool write_request(struct gate *gate, const struct judged *judged, struct request *ret_request,
                           struct buf *input, struct buf *paths)
 {
     const struct call *call = judged->call;
     const struct call_name *name = name_of(judged, &gate->decider.readings);
-    const struct rule *rule = judged->decision.rule;
     if (call->input)
         redact_write(input, call->doc, call->input);
     else
@@ -254,9 +275,8 @@ static bool write_request(struct gate *gate, const struct judged *judged, struct
         json_write_bytes(paths, judged->paths[i]);
     }
     buf_byte(paths, ']');
-    if (!buf_ok(input) || !buf_ok(paths) || !rule_digest(gate->policy, rule, ret_request->rule_digest))
+    if (!buf_ok(input) || !buf_ok(paths) || !write_terms(gate, judged, ret_request))
         return false;
-    ret_request->rule = policy_text(gate->policy, rule->id);
     ret_request->tool = name->tool;
     ret_request->server = name->has_server ? name->server : (struct slice){0};
     ret_request->channel = call->channel;
@@ -264,14 +284,6 @@ static bool write_request(struct gate *gate, const struct judged *judged, struct
     ret_request->actor = slice_of(actor_name(call->actor));
     ret_request->input = buf_slice_of(input);
     ret_request->paths = buf_slice_of(paths);
-    /* Of an unknown input nobody can say that another call is the same: the answer covers this one alone. */
-    if (judged->hashed)
-        memcpy(ret_request->call_hash, judged->hash, sizeof ret_request->call_hash);
-    else if (!random_bytes(ret_request->call_hash, sizeof ret_request->call_hash))
-        return false;
-    ret_request->for_call = rule->scope == SCOPE_CALL || !judged->hashed;
-    ret_request->ttl_ms = rule->ttl_ms;
-    ret_request->needed = rule->approvers;
     return true;
 }
 
@@ -353,7 +365,7 @@ static struct outcome unheld(struct gate *gate, struct judged *judged)
     stage_require(gate, judged, NULL);
     gate->turn_flush = true;
     struct outcome outcome = {.kind = OUTCOME_HELD, .cause = judged->decision.cause, .authored = true};
-    outcome.held.needed = judged->decision.rule->approvers;
+    outcome.held.needed = judged->decision.cause == CAUSE_NONE ? judged->decision.rule->approvers : 1;
     return outcome;
 }
 
@@ -387,11 +399,10 @@ static struct outcome consult(struct gate *gate, struct judged *judged, const st
     };
     if (!live_approvals(gate, judged, approved, now, &approvals))
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be read"));
-    if (without.cause == CAUSE_UNKNOWN_INPUT) {
-        if (approved && same_rule(gate->policy, without.rule, approved))
-            judged->decision =
-                (struct decision){.kind = DECISION_ALLOW, .rule = without.rule, .by_approval = true};
-    } else if (approvals.count) {
+    if (!call->input && approved && same_rule(gate->policy, without.rule, approved)) {
+        judged->decision =
+            (struct decision){.kind = DECISION_ALLOW, .rule = without.rule, .by_approval = true};
+    } else if (approvals.count && without.cause != CAUSE_UNKNOWN_INPUT) {
         judged->decision = policy_evaluate(gate->policy, &gate->decider.facts, gate->decider.readings.list,
                                            gate->decider.readings.count, &approvals);
     }
@@ -403,6 +414,21 @@ static struct outcome consult(struct gate *gate, struct judged *judged, const st
 }
 
 /* ---- The door ---- */
+
+/* Where the input is unknown, only an authored rule allows: a split of the name that no rule covers goes
+ * before people (SPEC.md section 11). */
+static void ask_where_no_rule_allows(const struct gate *gate, struct judged *judged)
+{
+    const struct readings *readings = &gate->decider.readings;
+    const struct approvals none = {0};
+    for (size_t i = 0; i < readings->count; i++) {
+        struct decision one =
+            policy_evaluate(gate->policy, &gate->decider.facts, &readings->list[i], 1, &none);
+        if (!one.rule)
+            judged->decision = (struct decision){
+                .kind = DECISION_REQUIRE, .cause = CAUSE_UNKNOWN_INPUT, .reading = (uint32_t)i};
+    }
+}
 
 static struct outcome judge(struct gate *gate, const struct call *call, const struct held *prior,
                             struct slice wanted_code, bool may_hold)
@@ -426,6 +452,8 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
         buf_finish(&reason);
         return outcome;
     }
+    if (judged.decision.kind == DECISION_ALLOW && !call->input)
+        ask_where_no_rule_allows(gate, &judged);
     if (judged.decision.kind == DECISION_ALLOW)
         return allow(gate, &judged);
     struct request approved;

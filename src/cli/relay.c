@@ -1,0 +1,88 @@
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "relay/relay.h"
+
+static const char usage[] =
+    "usage: callgate relay --policy [TIER=]FILE... [OPTION...]\n\n"
+    "A channel server with the permission relay of Claude Code: speaks MCP on standard input and output, "
+    "answers the\n"
+    "permission requests that a rule can answer without the input, and puts all others before people, under "
+    "the\n"
+    "host's own code ('callgate pending', 'callgate approve CODE').\n\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order.\n"
+    "                        /etc/callgate/policy.json comes before all, if it is there\n"
+    "  --channel C           the session's channel (default: relay)\n"
+    "  --thread T            the session's thread (default: fresh for each start)\n"
+    "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
+    "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
+    "Exit: 0 the host closed its end, 2 could not be started.\n";
+
+static void say_line(const char *line)
+{
+    say("%s", line);
+}
+
+static int relay(struct options *options, const char *channel, const char *thread)
+{
+    char fresh[HASH_HEX + 1];
+    uint8_t random[HASH_SIZE];
+    struct buf error;
+    struct gate_options gate_options = {
+        .surface = "relay",
+        .sources = &options->sources,
+        .state_dir = options->state_dir,
+        .base = options->base,
+        .say = say_line,
+    };
+    if (!random_bytes(random, sizeof random)) {
+        say("no random numbers");
+        return EXIT_UNABLE;
+    }
+    hash_to_hex(random, fresh);
+    fresh[32] = '\0';
+    buf_init(&error, (size_t)64 << 20);
+    struct gate *gate = gate_open(&gate_options, &error);
+    if (error.len)
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    buf_finish(&error);
+    if (!gate)
+        return EXIT_UNABLE;
+    struct relay_options relay_options = {
+        .gate = gate,
+        .channel = slice_of(channel ? channel : "relay"),
+        .thread = slice_of(thread ? thread : fresh),
+        .actor = ACTOR_CLAUDE_PROCESS,
+        .in = 0,
+        .out = 1,
+    };
+    int code = relay_run(&relay_options) == 0 ? EXIT_YES : EXIT_UNABLE;
+    gate_close(gate);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options options;
+    const char *channel = NULL, *thread = NULL;
+    const struct option_spec own[] = {
+        {"channel", OPTION_VALUE, &channel},
+        {"thread", OPTION_VALUE, &thread},
+    };
+    int code =
+        options_read(&options, &command_relay, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own, 2);
+    if (code != -1)
+        return code;
+    if (options.argc > 0)
+        code = usage_error(&command_relay, "unexpected argument '%s'", options.argv[0]);
+    else if (!sources_add_standard(&options.sources, SOURCES_ADMIN_FILE, TIER_ADMIN, true))
+        code = usage_error(&command_relay, "no memory");
+    else
+        code = relay(&options, channel, thread);
+    options_finish(&options);
+    return code;
+}
+
+const struct command command_relay = {"relay", "relay an agent's permission requests to rules and people",
+                                      usage, run};
