@@ -24,46 +24,37 @@ static bool any_rule(const struct rule *rule)
     return true;
 }
 
-/* Marks the rules that speak for at least one other: they are not reported. */
-static void mark_speakers(const struct policy *policy, bool *speaks)
-{
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        uint32_t speaker = policy->rules[i].speaker;
-        if (speaker != i) {
-            speaks[speaker] = true;
-        }
-    }
-}
-
 /* Fills lint->earlier. A rule that is shadowed need not be put in: whatever it contains, the rule that
- * shadows it contains too, and stands earlier. */
+ * shadows it contains too, and stands earlier.
+ *
+ * A group of equivalents acts where its first member stands, so that only what stands before that one can
+ * shadow the rule that speaks; `group` keeps, by speaker, 1 + what was found there. The others are shadowed
+ * by their speaker. */
 static bool find_shadows(struct lint *lint)
 {
     const struct policy *policy = lint->policy;
     struct superset *set = superset_create(policy, any_rule, SUPERSET_FIRST);
-    bool *speaks = calloc((size_t)policy->rule_count + 1, sizeof(*speaks));
-    if (set == NULL || speaks == NULL) {
+    uint64_t *group = calloc((size_t)policy->rule_count + 1, sizeof(*group));
+    if (set == NULL || group == NULL) {
         superset_destroy(set);
-        free(speaks);
+        free(group);
         return false;
     }
-    mark_speakers(policy, speaks);
     for (uint32_t i = 0; i < policy->rule_count; i++) {
-        uint32_t first = superset_first(set, i);
-        if (first == NOWHERE) {
-            superset_add(set, i);
+        uint32_t speaker = policy->rules[i].speaker;
+        if (group[speaker] == 0) {
+            uint32_t first = superset_first(set, i);
+            group[speaker] = 1 + (uint64_t)first;
+            if (first == NOWHERE) {
+                superset_add(set, i);
+            }
         }
-        if (policy->rules[i].speaker != i) {
-            first = policy->rules[i].speaker;
-        } else if (speaks[i]) {
-            first = NOWHERE;
-        }
-        lint->earlier[i] = first;
+        lint->earlier[i] = speaker != i ? speaker : (uint32_t)(group[speaker] - 1);
     }
     lint->shadows_whole = superset_state(set) == SUPERSET_WHOLE;
     bool ok = superset_state(set) != SUPERSET_NO_MEMORY;
     superset_destroy(set);
-    free(speaks);
+    free(group);
     return ok;
 }
 
