@@ -1,14 +1,16 @@
 /* Which matches of one set meet each match of another: the first, and how many. For this room only.
  *
- * Counts without comparing pairs. The stored rules are taken by shape (present fields and argument keys), the
- * asking ones too. Two shapes share some fields, and only those can keep two matches apart; so the stored
- * rules of a shape are counted in a hash table by their values in the shared fields, one table for each set
- * of shared fields that some asking shape gives, and each asking rule looks its values up. Prefixes (paths,
- * tools) are counted at themselves and at each prefix above them that some asking rule has, so that "below
- * me" is one look and "above me" one for each prefix above. The work is: stored shapes x (sets of shared
- * fields x their rules + asking rules) x prefixes above. That is far from quadratic while shapes are few, and
- * shapes are few unless argument keys are made to be different; then the steps have a ceiling, beyond which
- * counts are lower bounds. */
+ * Counts without comparing every pair. The two sets are split by one field after the other: rules with equal
+ * values stay together, those of one set without the field go with all of the other. So each pair that can
+ * meet ends in exactly one place, and there either the pairs are few enough to be compared, or no field is
+ * left that both sides have: then all of them meet, and a number is added instead of pairs. What nests
+ * (paths, tool prefixes) comes last: the stored rules are counted in a table at their own prefix and at each
+ * one above it that is asked about, so that "below me" is one look and "above me" one for each prefix above.
+ *
+ * Every split copies the rules that lack the field once more, so the work is at most 2^fields x rules x depth
+ * of prefixes; the seven plain fields bound that. Argument keys do not: sets of keys can be made so that it
+ * explodes. Therefore every move of a rule counts as a step and the steps have a ceiling, beyond which counts
+ * are lower bounds. */
 #ifndef ANALYSIS_OVERLAP_H
 #define ANALYSIS_OVERLAP_H
 

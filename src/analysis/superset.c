@@ -20,7 +20,7 @@ enum field {
 #define SHAPES_MAX (1u << (F_COUNT + 2))
 
 /* Enough for a million rules of any sane layout; a few seconds of looking for others. */
-#define STEPS_BASE     ((uint64_t)1 << 26)
+#define STEPS_BASE     ((uint64_t)1 << 25)
 #define STEPS_PER_RULE 64u
 
 struct shape {
@@ -34,6 +34,7 @@ struct node {
     uint32_t terminal;    /* 1 + the first rule whose arguments end here; 0: none */
     uint32_t parent;      /* 1 + the node above; 0: this is the top of a trie */
     struct match_arg arg; /* the pair that leads here from above */
+    uint32_t low, high;   /* the keys that lead on lie between these */
     bool open;            /* false: it holds one rule (and its equals) only, whatever pairs that has left */
 };
 
@@ -360,9 +361,13 @@ static uint32_t child_for(struct superset *set, uint32_t node, uint32_t rule, ui
     const struct match_arg *arg = &set->policy->args[set->policy->rules[rule].match.arg_first + depth];
     uint32_t child = find_child(set, node, arg);
     *ret_made = child == 0;
-    return child != 0 ? child
-                      : add_node(set, &(struct node){.rule = rule, .parent = node, .arg = *arg},
-                                 hash_child(node, arg));
+    if (child != 0) {
+        return child;
+    }
+    struct node *here = &set->nodes[node - 1];
+    here->low = here->high == 0 || arg->key < here->low ? arg->key : here->low;
+    here->high = arg->key > here->high ? arg->key : here->high;
+    return add_node(set, &(struct node){.rule = rule, .parent = node, .arg = *arg}, hash_child(node, arg));
 }
 
 /* Makes a closed node branch: its one rule moves to where its pairs end, or one level down. */
@@ -499,14 +504,19 @@ static void walk(struct superset *set, uint32_t top)
     set->stack_node[0] = top;
     set->stack_at[0] = 0;
     while (!set->exhausted) {
-        if (set->stack_at[depth] == set->match.arg_count) {
+        const struct node *here = &set->nodes[set->stack_node[depth] - 1];
+        uint32_t at = set->stack_at[depth];
+        while (at < set->match.arg_count && set->args[at].key < here->low) {
+            at++;
+        }
+        if (at == set->match.arg_count || set->args[at].key > here->high) {
             if (depth == 0) {
                 return;
             }
             depth--;
             continue;
         }
-        uint32_t at = set->stack_at[depth]++;
+        set->stack_at[depth] = at + 1;
         uint32_t child = find_child(set, set->stack_node[depth], &set->args[at]);
         if (child != 0 && enter(set, child, depth + 1, at + 1)) {
             depth++;
@@ -576,18 +586,15 @@ static void ask_shape(struct superset *set, uint32_t shape)
 
 static void ask(struct superset *set)
 {
-    uint64_t shapes = candidates(set);
     uint32_t need = set->fields;
-    /* Shapes stand in the order of their first rules: none after a shape that begins behind the best can
-     * better it. */
-    for (uint32_t shape = 0; shape < set->shape_count && set->shapes[shape].first < set->best; shape++) {
-        if (shapes >> (shape % 64) == 0) {
-            shape |= 63; /* nothing more among these 64 */
-            continue;
-        }
-        if ((shapes >> (shape % 64) & 1) != 0 && (set->shapes[shape].fields & ~need) == 0 &&
-            (set->mode == SUPERSET_EVERY || set->shapes[shape].fields >> TIER_SHIFT == need >> TIER_SHIFT)) {
-            ask_shape(set, shape);
+    for (uint64_t shapes = candidates(set); shapes != 0; shapes &= shapes - 1) {
+        for (uint32_t shape = (uint32_t)__builtin_ctzll(shapes); shape < set->shape_count; shape += 64) {
+            const struct shape *at = &set->shapes[shape];
+            /* None of a shape that begins behind the best can better it. */
+            if (at->first < set->best && (at->fields & ~need) == 0 &&
+                (set->mode == SUPERSET_EVERY || at->fields >> TIER_SHIFT == need >> TIER_SHIFT)) {
+                ask_shape(set, shape);
+            }
         }
     }
 }
