@@ -24,6 +24,39 @@ static void check_groups(void)
     policy_destroy(policy);
 }
 
+/* Rules that differ in one thing only are no equivalents, however full the table is. */
+static void check_many_groups(void)
+{
+    static const char *const kinds[] = {
+        "'effect':'deny','reason':'r','match':{'tool':'t%u'}",
+        "'effect':'auto_approve','match':{'tool':'t%u'}",
+        "'effect':'deny','reason':'r','match':{'tool':'t%u','tier':'user'}",
+        "'effect':'deny','reason':'r','match':{'server':'t%u'}",
+        "'effect':'deny','reason':'r','match':{'tool':'t%u','argEquals':{'a':1}}",
+        "'effect':'deny','reason':'r','match':{'tool':'t%u','argEquals':{'a':2}}",
+        "'effect':'deny','reason':'r','match':{'tool':'t%u','argEquals':{'a':1,'b':1}}",
+        "'effect':'deny','reason':'r','match':{'tool':'t%u','actor':'session_owner'}",
+    };
+    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), EACH = 1000 };
+    struct buf text;
+    buf_init(&text, 16u << 20);
+    for (unsigned i = 0; i < 2 * EACH * KINDS; i++) {
+        buf_printf(&text, "%c{'id':'%u',", i == 0 ? '[' : ',', i);
+        buf_printf(&text, kinds[i % KINDS], i / KINDS % EACH);
+        buf_byte(&text, '}');
+    }
+    buf_bytes(&text, "]", 2);
+    struct policy *policy = load_good(text.ptr);
+    CHECK(policy->order_count == EACH * KINDS);
+    unsigned wrong = 0;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        wrong += policy->rules[i].speaker != i % (EACH * KINDS);
+    }
+    CHECK(wrong == 0);
+    policy_destroy(policy);
+    buf_finish(&text);
+}
+
 /* What a rule holds when its document says nothing, and where it stands. */
 static void check_defaults(void)
 {
@@ -224,6 +257,7 @@ static void check_findings(void)
 int main(void)
 {
     check_groups();
+    check_many_groups();
     check_defaults();
     for (size_t i = 0; i < sizeof(text_cases) / sizeof(text_cases[0]); i++) {
         check_texts(&text_cases[i]);
