@@ -93,6 +93,7 @@ static bool grow(struct ids *ids)
     free(ids->slots);
     ids->slots = slots;
     ids->slot_count = slot_count;
+    ids->first = 0;
     return true;
 }
 
@@ -132,9 +133,10 @@ struct ids_entry *ids_add(struct ids *ids, const struct id *id, enum ids_state s
         memcpy(entry + 1, id->text.ptr, id->text.len);
         entry->id.text.ptr = (const char *)(entry + 1);
     }
-    struct ids_entry **slot = &ids->slots[entry->hash & (ids->slot_count - 1)];
-    entry->next = *slot;
-    *slot = entry;
+    uint32_t at = entry->hash & (ids->slot_count - 1);
+    entry->next = ids->slots[at];
+    ids->slots[at] = entry;
+    ids->first = at < ids->first ? at : ids->first;
     ids->count++;
     ids->bytes += id->text.len;
     return entry;
@@ -152,11 +154,11 @@ void ids_remove(struct ids *ids, struct ids_entry *entry)
     free(entry);
 }
 
-struct ids_entry *ids_any(const struct ids *ids)
+struct ids_entry *ids_any(struct ids *ids)
 {
-    for (uint32_t i = 0; ids->count > 0 && i < ids->slot_count; i++) {
-        if (ids->slots[i] != NULL) {
-            return ids->slots[i];
+    for (; ids->count > 0 && ids->first < ids->slot_count; ids->first++) {
+        if (ids->slots[ids->first] != NULL) {
+            return ids->slots[ids->first];
         }
     }
     return NULL;

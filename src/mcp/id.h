@@ -49,6 +49,7 @@ struct ids_entry {
 struct ids {
     struct ids_entry **slots;
     uint32_t count, slot_count; /* slot_count is a power of two */
+    uint32_t first;             /* no slot before this one is used */
     size_t bytes;               /* of the texts */
 };
 
@@ -65,6 +66,6 @@ MUST_USE struct ids_entry *ids_add(struct ids *ids, const struct id *id, enum id
 void ids_remove(struct ids *ids, struct ids_entry *entry);
 
 /* Some entry, or NULL when there is none: for ending all. */
-struct ids_entry *ids_any(const struct ids *ids);
+struct ids_entry *ids_any(struct ids *ids);
 
 #endif
