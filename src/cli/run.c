@@ -182,17 +182,12 @@ static struct gate *open_gate(const struct gate_options *options)
     struct buf error;
     buf_init(&error, (size_t)64 << 20);
     struct gate *gate = gate_open(options, &error);
-    if (error.len > 0 && gate == NULL) {
-        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
-    } else if (error.len > 0) {
-        say("a workspace policy is left out:\n%.*s", SLICE_FMT(buf_slice_of(&error)));
+    struct slice lines = buf_slice_of(&error);
+    lines.len -= lines.len > 0 && lines.ptr[lines.len - 1] == '\n';
+    if (lines.len > 0) {
+        say("%.*s", SLICE_FMT(lines)); /* why not, or which workspace file was left out */
     }
     buf_finish(&error);
-    if (gate != NULL && gate_policy(gate)->names_server && options->server.ptr == NULL) {
-        say("a rule names a server, and this run has no name: say which with --server NAME");
-        gate_close(gate);
-        return NULL;
-    }
     return gate;
 }
 
@@ -201,6 +196,7 @@ static int start(struct options *options, const struct run_options *own)
     char fresh[2 * THREAD_BYTES];
     struct gate_options gate_options = {
         .surface = "run",
+        .must_name_server = true,
         .sources = &options->sources,
         .state_dir = options->state_dir,
         .say = say_line,

@@ -33,7 +33,7 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
 {
     struct findings errors;
     findings_init(&errors);
-    struct policy *policy = sources_load(gate->options.sources, &gate->options.base, &gate->texts, &errors);
+    struct policy *policy = gate_load(gate, &gate->texts, &errors);
     sources_write_errors(ret_error, &errors);
     findings_finish(&errors);
     return policy && gate_adopt(gate, policy);

@@ -17,8 +17,10 @@
 struct gate;
 
 struct gate_options {
-    const char *surface;           /* "run", "hook claude-code", "relay": for status and the journal */
-    struct slice server;           /* the server's name, for status; ptr NULL: none */
+    const char *surface;   /* "run", "hook claude-code", "relay": for status and the journal */
+    struct slice server;   /* the server's name, for status; ptr NULL: none */
+    bool must_name_server; /* refuse a policy with a rule that names a server when `server` is none: the
+                              rule could never match */
     const struct sources *sources; /* must outlive the gate: a reload reads them again */
     const char *state_dir;         /* made 0700 when missing; owner and mode are checked */
     struct path_base base;         /* must outlive the gate */

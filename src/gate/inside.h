@@ -64,6 +64,10 @@ void gate_tell(struct gate *gate, const char *format, ...) __attribute__((format
 /* Says once, until a commit succeeds again, why the journal cannot be written. */
 void gate_tell_journal(struct gate *gate, struct slice why);
 
+/* Loads the sources, at start or at a reload, and refuses what this gate cannot enforce. */
+MUST_USE struct policy *gate_load(const struct gate *gate, struct source_texts *texts,
+                                  struct findings *ret_errors);
+
 /* Takes a policy over: digest, generation, warnings to the operator and the journal, status. */
 MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy);
 void gate_write_status(struct gate *gate);

@@ -22,6 +22,33 @@ static bool digest_of(const struct policy *policy, char ret_hex[HASH_HEX + 1])
     return ok;
 }
 
+static void tell_unnamed(const struct policy *policy, const struct rule *rule, struct findings *ret_errors)
+{
+    struct finding *finding = findings_add(ret_errors, "server",
+                                           "it names a server, and this server has no name: say which it is "
+                                           "with --server NAME");
+    if (!finding)
+        return;
+    finding->file = rule->file;
+    finding->file_name = arena_copy(&ret_errors->arena, policy->files[rule->file].name);
+    finding->line = rule->line;
+    finding->column = rule->column;
+    finding->rule = arena_copy(&ret_errors->arena, policy_text(policy, rule->id));
+}
+
+struct policy *gate_load(const struct gate *gate, struct source_texts *texts, struct findings *ret_errors)
+{
+    struct policy *policy = sources_load(gate->options.sources, &gate->options.base, texts, ret_errors);
+    if (!policy || !gate->options.must_name_server || gate->options.server.ptr || !policy->names_server)
+        return policy;
+    const struct rule *rule = policy->rules;
+    while (rule->match.server == 0)
+        rule++;
+    tell_unnamed(policy, rule, ret_errors);
+    policy_destroy(policy);
+    return NULL;
+}
+
 static void write_files(struct buf *buf, const struct policy *policy)
 {
     buf_byte(buf, '[');
@@ -220,7 +247,7 @@ bool gate_reload(struct gate *gate)
     buf_init(&lines, 4u << 20);
     struct policy *policy = NULL;
     if (copy_texts(&gate->texts, &texts))
-        policy = sources_load(gate->options.sources, &gate->options.base, &texts, &errors);
+        policy = gate_load(gate, &texts, &errors);
     sources_write_errors(&lines, &errors);
     if (lines.len)
         gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&lines)));

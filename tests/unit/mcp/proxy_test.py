@@ -1,108 +1,21 @@
-"""The proxy's input and output, with a fake gate and a fake server: proxy_test.py PROXY_FAKE [NAME…]
-
-Everything that is waited for is an event; the deadline of a wait is only there to end a failed test.
-"""
+"""The proxy's input and output, with a fake gate and a fake server: proxy_test.py PROXY_FAKE [NAME…]"""
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
-PROXY = os.path.abspath(sys.argv[1])
-SERVER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_server.py")
-DEADLINE = 30
-
-with open(PROXY, "rb") as program:
-    SANITIZED = b"__asan_init" in program.read()  # its memory says nothing then
-
-passed = failed = 0
+import harness
+from harness import DEADLINE, PROGRAM, SERVER, check, denied, wait_for
 
 
-def check(good, *what):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("failed:", sys._getframe(1).f_code.co_name, sys._getframe(1).f_lineno, *what)
+class Run(harness.Run):
+    """The proxy with the gate of proxy_fake.c."""
 
-
-def wait_for(condition):
-    end = time.monotonic() + DEADLINE
-    while time.monotonic() < end:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return False
-
-
-class Run:
-    """One proxy with its server."""
-
-    def __init__(self, mode="echo", hold_ms=20000, read=True, command=None):
-        self.dir = tempfile.TemporaryDirectory()
-        self.record = os.path.join(self.dir.name, "record")
-        command = command or [sys.executable, SERVER, mode, self.record]
-        self.process = subprocess.Popen(
-            [PROXY, self.dir.name, str(hold_ms), *command],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
-        self.lines = queue.Queue()
-        self.errors = b""
-        self.readers = []
-        if read:
-            self.start_reading()
-        self.readers.append(threading.Thread(target=self._read_errors, daemon=True))
-        self.readers[-1].start()
-
-    def start_reading(self):
-        self.readers.append(threading.Thread(target=self._read, daemon=True))
-        self.readers[-1].start()
-
-    def _read(self):
-        for line in os.fdopen(os.dup(self.process.stdout.fileno()), "rb"):
-            self.lines.put(line)
-        self.lines.put(None)
-
-    def _read_errors(self):
-        for line in self.process.stderr:
-            self.errors += line
-
-    def send(self, *lines):
-        data = b"".join(line if isinstance(line, bytes) else json.dumps(line).encode() + b"\n" for line in lines)
-        view = memoryview(data)
-        while view:
-            view = view[self.process.stdin.write(view):]
-
-    def line(self):
-        try:
-            return self.lines.get(timeout=DEADLINE)
-        except queue.Empty:
-            return b"(nothing came)"
-
-    def message(self):
-        line = self.line()
-        try:
-            return json.loads(line)
-        except (ValueError, TypeError):
-            return {"unreadable": line}
-
-    def call(self, ident, name, arguments=None, **params):
-        params["name"] = name
-        if arguments is not None:
-            params["arguments"] = arguments
-        self.send({"jsonrpc": "2.0", "id": ident, "method": "tools/call", "params": params})
-
-    def ping(self, ident="ping"):
-        """A message that comes back behind everything before it."""
-        self.send({"jsonrpc": "2.0", "id": ident, "method": "ping"})
-
-    def recorded(self):
-        with open(self.record, "rb") as file:
-            return file.read()
+    def arguments(self, hold_ms=20000):
+        return [PROGRAM, self.dir.name, str(hold_ms)]
 
     def log(self):
         try:
@@ -110,50 +23,6 @@ class Run:
                 return file.read()
         except FileNotFoundError:
             return ""
-
-    def touch(self, name):
-        with open(os.path.join(self.dir.name, name), "w", encoding="utf-8"):
-            pass
-
-    def memory(self):
-        if SANITIZED:
-            return 0
-        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
-            return next(int(line.split()[1]) for line in file if line.startswith("VmRSS:")) * 1024
-
-    def close(self):
-        self.process.stdin.close()
-
-    def wait(self):
-        try:
-            return self.process.wait(DEADLINE)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return "did not end"
-
-    def end(self):
-        self.close()
-        code = self.wait()
-        for reader in self.readers:
-            reader.join(DEADLINE)
-        self.process.stdout.close()
-        return code
-
-    def rest(self):
-        """The lines that are left, after the end."""
-        rest = []
-        while True:
-            try:
-                line = self.lines.get_nowait()
-            except queue.Empty:
-                return rest
-            if line is not None:
-                rest.append(line)
-
-
-def denied(message, ident):
-    return message == {"jsonrpc": "2.0", "id": ident, "result": {
-        "content": [{"type": "text", "text": "The call was denied."}], "isError": True}}
 
 
 def test_fidelity():
@@ -638,7 +507,7 @@ def test_files():
                 file.write(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%s"}}\n'
                            % (i, b"t" if i % 2 else b"deny"))
         with open(os.path.join(name, "in"), "rb") as given, open(os.path.join(name, "out"), "wb") as out:
-            code = subprocess.run([PROXY, name, "1000", sys.executable, SERVER, "echo", record], stdin=given,
+            code = subprocess.run([PROGRAM, name, "1000", sys.executable, SERVER, "echo", record], stdin=given,
                                   stdout=out, timeout=DEADLINE, check=False).returncode
         check(code == 0)
         with open(os.path.join(name, "out"), "rb") as file:
@@ -646,7 +515,7 @@ def test_files():
         check(sorted(m["id"] for m in got) == list(range(2000)))
         check(all(("isError" in m["result"]) == (m["id"] % 2 == 0) for m in got))
         with open(os.devnull, "rb") as given:
-            code = subprocess.run([PROXY, name, "1000", "cat"], stdin=given, stdout=subprocess.DEVNULL,
+            code = subprocess.run([PROGRAM, name, "1000", "cat"], stdin=given, stdout=subprocess.DEVNULL,
                                   timeout=DEADLINE, check=False).returncode
         check(code == 0)
 
@@ -656,7 +525,7 @@ def test_descriptors():
     with tempfile.TemporaryDirectory() as name:
         out = os.path.join(name, "seen")
         script = f"ls -l /proc/self/fd > {out}; echo \"$SEEN\" >> {out}"
-        subprocess.run([PROXY, name, "1000", "sh", "-c", script], stdin=subprocess.DEVNULL,
+        subprocess.run([PROGRAM, name, "1000", "sh", "-c", script], stdin=subprocess.DEVNULL,
                        stdout=subprocess.DEVNULL, env={**os.environ, "SEEN": "passed on"}, timeout=DEADLINE,
                        check=False)
         with open(out, encoding="utf-8") as file:
@@ -667,15 +536,4 @@ def test_descriptors():
         check("passed on" in seen)
 
 
-def main():
-    names = sys.argv[2:] or [name for name in globals() if name.startswith("test_")]
-    for name in names:
-        before = time.monotonic()
-        globals()[name]()
-        if "-v" in os.environ.get("PROXY_TEST", ""):
-            print(f"{name}: {time.monotonic() - before:.2f} s")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed != 0)
-
-
-main()
+harness.main(globals())

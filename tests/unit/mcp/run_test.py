@@ -1,0 +1,259 @@
+"""`callgate run` whole, with a fake server: run_test.py CALLGATE [NAME…]"""
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+
+import harness
+from harness import DEADLINE, PROGRAM, SERVER, check, denied, wait_for
+
+RULES = [
+    {"id": "no", "effect": "deny", "match": {"toolPrefix": "deny"}, "reason": "a secret reason"},
+    {"id": "ask", "effect": "require_approval", "match": {"toolPrefix": "hold"}, "scope": "call"},
+]
+
+
+def callgate(*arguments, **how):
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, timeout=DEADLINE, check=False,
+                          stdin=subprocess.DEVNULL, **how)
+
+
+class Run(harness.Run):
+    """`callgate run` with a policy and a state directory of its own."""
+
+    def arguments(self, rules=None, options=()):
+        self.policy = os.path.join(self.dir.name, "policy.json")
+        self.state = os.path.join(self.dir.name, "state")
+        self.write_policy(RULES if rules is None else rules)
+        return [PROGRAM, "run", "--policy", self.policy, "--state", self.state, *options, "--"]
+
+    def write_policy(self, rules):
+        with open(self.policy, "w", encoding="utf-8") as file:
+            json.dump(rules, file)
+
+    def journal(self):
+        with open(os.path.join(self.state, "journal.jsonl"), encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def kinds(self):
+        return [event["kind"] for event in self.journal()]
+
+    def pending(self):
+        return json.loads(callgate("pending", "--format", "json", "--state", self.state).stdout)
+
+    def code(self, count=1):
+        """The code of the newest request, once `count` wait."""
+        check(wait_for(lambda: len(self.pending()) == count))
+        return self.pending()[-1]["code"]
+
+    def vote(self, what, code):
+        check(callgate(what, code, "--as", "tester", "--state", self.state).returncode == 0)
+
+    def verified(self):
+        done = callgate("journal", "verify", os.path.join(self.state, "journal.jsonl"))
+        return done.returncode == 0 and done.stdout.startswith(b"OK: ")
+
+
+def test_usage():
+    """What is wrong with the arguments is told, exit 2, and nothing is started."""
+    with tempfile.TemporaryDirectory() as name:
+        policy, broken, named = (os.path.join(name, n) for n in ("p.json", "broken.json", "named.json"))
+        for path, text in ((policy, "[]"), (broken, "[{]"), (named, json.dumps(
+                [{"id": "s", "effect": "deny", "reason": "r", "match": {"server": "fs"}}]))):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        started = os.path.join(name, "started")
+        command = ["--state", os.path.join(name, "state"), "--", "touch", started]
+        for arguments in (["--policy", policy], ["--", "touch", started], ["--policy", policy, "--actor", "me", *command],
+                          ["--policy", policy, "--fsync", "often", *command],
+                          ["--policy", policy, "--journal", "maybe", *command],
+                          ["--policy", policy, "--hold-for", "-1", *command],
+                          ["--policy", policy, "--hold-for", "soon", *command],
+                          ["--policy", policy, "--server", "", *command],
+                          ["--policy", policy, "--unknown", *command],
+                          ["--policy", broken, *command], ["--policy", named, *command],
+                          ["--policy", os.path.join(name, "missing"), *command]):
+            done = callgate("run", *arguments)
+            check(done.returncode == 2 and done.stdout == b"" and done.stderr != b"", arguments, done)
+        check(not os.path.exists(started))
+        check(callgate("run", "--policy", named, "--server", "fs", *command).returncode == 0)
+        check(os.path.exists(started))
+        done = callgate("run", "--help")
+        check(done.returncode == 0 and done.stdout.startswith(b"usage: callgate run") and done.stderr == b"")
+
+
+def test_decisions():
+    """Allowed, denied, held and approved from another process; all of it in the journal."""
+    run = Run()
+    run.call(1, "t", {"a": 1})
+    check(run.message().get("result") == {"tool": "t"})
+    run.call(2, "deny-it", {"a": 1})
+    check(denied(run.message(), 2))
+    run.call(3, "hold", {"a": 1}, _meta={"progressToken": 3})
+    check(run.message().get("method") == "notifications/progress")
+    run.call(4, "t")
+    check(run.message().get("id") == 4)
+    run.vote("approve", run.code())
+    check(run.message().get("result") == {"tool": "hold"})
+    run.call(5, "hold", {"a": 2})
+    run.vote("refuse", run.code())
+    check(denied(run.message(), 5))
+    run.call(6, "hold", {"a": 2})  # stays refused
+    check(denied(run.message(), 6))
+    run.send(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","name":"u"}}\n')
+    check(run.message().get("error", {}).get("code") == -32600)
+    check(run.end() == 0)
+    check(run.verified())
+    check(run.recorded().count(b'"name": "t"') == 2 and run.recorded().count(b"hold") == 1)
+    last = run.journal()[-2]
+    check(last["kind"] == "policy.deny" and last["reason"] == "malformed call: a repeated key", last)
+    check(stat.S_IMODE(os.stat(run.state).st_mode) == 0o700)
+    check(stat.S_IMODE(os.stat(os.path.join(run.state, "journal.jsonl")).st_mode) == 0o600)
+    check(run.errors == b"", run.errors)
+
+
+def test_in_time():
+    """Not approved in time, approved later: the call passes when it is made again."""
+    run = Run(options=["--hold-for", "0.2"])
+    run.call(1, "hold")
+    check("not approved in time" in run.message()["result"]["content"][0]["text"])
+    code = run.code()
+    run.call(2, "hold")
+    check("not approved in time" in run.message()["result"]["content"][0]["text"])
+    check(run.code() == code, "it is the same request")
+    run.vote("approve", code)
+    run.call(3, "hold")
+    check(run.message().get("result") == {"tool": "hold"})
+    check(run.end() == 0)
+
+
+def test_cancel():
+    run = Run()
+    run.call(1, "hold", {"a": 1})
+    run.code()
+    run.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
+    check(wait_for(lambda: "approval.withdrawn" in run.kinds()))
+    check(run.pending() == [])
+    run.call(2, "hold", {"a": 2})
+    run.code()
+    check(run.end() == 0)
+    check(run.pending() == [] and run.kinds().count("approval.withdrawn") == 2)
+    check(run.recorded() == b"EOF\n")
+
+
+def test_reload():
+    """SIGHUP: a new policy, or the old one when the new one is none."""
+    run = Run()
+    run.call(1, "extra")
+    check(run.message().get("result") == {"tool": "extra"})
+    extra = {"id": "extra", "effect": "deny", "match": {"tool": "extra"}, "reason": "r"}
+    run.write_policy(RULES + [extra])
+    run.process.send_signal(signal.SIGHUP)
+    check(wait_for(lambda: run.kinds().count("policy.loaded") == 2))
+    run.call(2, "extra")
+    check(denied(run.message(), 2))
+    for bad in ([{"id": "allow", "effect": "auto_approve", "match": {"tool": "extra"}}] + RULES, "no policy",
+                [{"id": "fs", "effect": "deny", "match": {"server": "fs"}, "reason": "r"}]):
+        before = run.kinds().count("policy.reload_refused")
+        run.write_policy(bad)
+        run.process.send_signal(signal.SIGHUP)
+        check(wait_for(lambda: run.kinds().count("policy.reload_refused") == before + 1), bad)
+    run.call(3, "extra")
+    check(denied(run.message(), 3))
+    check(run.end() == 0)
+
+
+def test_paths():
+    """Directories among the server's arguments are roots; --root adds one; --remote reads no path."""
+    with tempfile.TemporaryDirectory() as name:
+        name = os.path.realpath(name)
+        rules = [{"id": "p", "effect": "deny", "match": {"pathPrefix": os.path.join(name, "secret")}, "reason": "r"}]
+        for options, arguments, blocked in (((), [name], True), (("--root", name), [], True), ((), [], False),
+                                            (("--remote",), [name], False), (("--cwd", name), [], True)):
+            record = os.path.join(name, "record")
+            run = Run(rules=rules, options=options, command=[sys.executable, SERVER, "echo", record, *arguments])
+            run.call(1, "t", {"path": "secret/../secret/x"})
+            got = run.message()
+            check(denied(got, 1) == blocked, options, arguments, got)
+            run.send({"jsonrpc": "2.0", "id": 2, "method": "resources/read",
+                      "params": {"uri": f"file://{name}/secret/y"}})
+            got = run.message()
+            check(("error" in got) == ("--remote" not in options), options, got)
+            check("error" not in got or got["error"] == {"code": 403, "message": "The call was denied."})
+            check(run.end() == 0)
+
+
+def test_session():
+    """Each run is a session of its own unless it is named; actor and server are those of the options."""
+    threads = set()
+    for _ in range(2):
+        run = Run()
+        run.call(1, "t")
+        run.message()
+        check(run.end() == 0)
+        event = run.journal()[-1]
+        check(event["sessionKey"]["channel"] == "local" and event["actor"] == "claude_process")
+        threads.add(event["sessionKey"]["thread"])
+    check(len(threads) == 2 and all(len(t) == 32 for t in threads), threads)
+    run = Run(options=["--channel", "C", "--thread", "T", "--actor", "session_owner", "--server", "fs"])
+    run.call(1, "t")
+    run.message()
+    check(run.end() == 0)
+    event = run.journal()[-1]
+    check(event["sessionKey"] == {"channel": "C", "thread": "T"} and event["server"] == "fs"
+          and event["actor"] == "session_owner", event)
+
+
+def test_allow_method():
+    run = Run(options=["--allow-method", "vendor/a", "--allow-method", "notifications/b"])
+    run.send({"jsonrpc": "2.0", "id": 1, "method": "vendor/a"}, {"jsonrpc": "2.0", "method": "notifications/b"},
+             {"jsonrpc": "2.0", "id": 2, "method": "vendor/c"})
+    got = {m.get("id"): m for m in (run.message(), run.message())}
+    check("result" in got.get(1, {}) and got.get(2, {}).get("error", {}).get("code") == -32601, got)
+    check(run.end() == 0)
+    check(b"notifications/b" in run.recorded() and b"vendor/c" not in run.recorded())
+
+
+def test_umask():
+    """The server's files get the modes that they would have without us."""
+    with tempfile.TemporaryDirectory() as name:
+        run = Run(command=["sh", "-c", f"umask > {name}/umask"], )
+        run.end()
+        mask = os.umask(0)
+        os.umask(mask)
+        with open(os.path.join(name, "umask"), encoding="ascii") as file:
+            check(int(file.read(), 8) == mask)
+
+
+def test_full_disk():
+    """When the journal cannot be written, what would be allowed is denied; told once."""
+    with tempfile.TemporaryDirectory() as name:
+        policy, state, record = (os.path.join(name, n) for n in ("policy.json", "state", "record"))
+        with open(policy, "w", encoding="utf-8") as file:
+            json.dump(RULES, file)
+        limit = 100000  # bytes of any file: room for the store, and for some hundred calls
+        calls = b"".join(b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"t"}}\n' % i
+                         for i in range(400))
+        process = subprocess.Popen(
+            [PROGRAM, "run", "--policy", policy, "--state", state, "--", sys.executable, SERVER, "echo", record],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, restore_signals=False,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+        got = []
+        for line in calls.splitlines(True):
+            process.stdin.write(line)
+            process.stdin.flush()
+            got.append(json.loads(process.stdout.readline()))
+        errors = process.communicate(timeout=DEADLINE)[1]
+        allowed = [m["id"] for m in got if m["result"].get("tool") == "t"]
+        check(0 < len(allowed) < 400 and allowed == list(range(len(allowed))), allowed)
+        check(all(denied(m, m["id"]) for m in got[len(allowed):]))
+        check(errors.count(b"journal cannot be written") == 1, errors)
+        with open(record, "rb") as file:
+            check(file.read().count(b"tools/call") == len(allowed))
+
+
+harness.main(globals())
