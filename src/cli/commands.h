@@ -8,6 +8,7 @@ extern const struct command command_approve;
 extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_eval;
+extern const struct command command_explain;
 extern const struct command command_journal;
 extern const struct command command_pending;
 extern const struct command command_refuse;
@@ -16,5 +17,6 @@ extern const struct command command_reply;
 extern const struct command command_run;
 extern const struct command command_schema;
 extern const struct command command_status;
+extern const struct command command_test;
 
 #endif

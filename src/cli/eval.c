@@ -1,14 +1,11 @@
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "cli/approvals.h"
+#include "cli/calls.h"
 #include "cli/commands.h"
-#include "cli/lines.h"
+#include "cli/explained.h"
 #include "cli/options.h"
-#include "gate/decide.h"
 
 static const char usage[] =
     "usage: callgate eval --policy [TIER=]FILE... [OPTION...] - | FILE\n\n"
@@ -20,131 +17,155 @@ static const char usage[] =
     "[{\"rule\",\"channel\",\"thread\",\"granted\",\"expires\",\"callHash\"?}]\n"
     "  --now MS              the time of evaluation, in milliseconds since 1970 (default: now)\n"
     "  --server NAME         the server of calls that name none\n"
+    "  --explain             adds a member `explain`: readings and rules, as `callgate explain` has them\n"
     "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
     "  --root DIR            one more start of relative paths; repeatable\n\n"
     "Exit: 0 once every line is answered, 2 could not be done.\n";
 
-struct evaluation {
-    const struct policy *policy;
-    struct decider decider;
-    struct call_reader reader;
-    struct call_defaults defaults;
-    struct approvals approvals;
-    const struct path_base *base;
-    struct buf out;
-};
+static const char explain_usage[] =
+    "usage: callgate explain --policy [TIER=]FILE... [OPTION...] - | FILE\n\n"
+    "Reads one call a line, as `callgate eval` does, and says why each was decided as it was: the readings, "
+    "where each\n"
+    "came from, and for every rule looked at the first field that failed, with both values.\n\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
+    "  --format json         one JSON object a line\n"
+    "  --approvals FILE, --now MS, --server NAME, --cwd DIR, --home DIR, --root DIR\n"
+    "                        as for `callgate eval`\n\n"
+    "Exit: 0 once every line is answered, 2 could not be done.\n";
 
-static struct decision judge_line(struct evaluation *e, enum line_result read, struct slice line)
+enum output { OUTPUT_DECISION, OUTPUT_WITH_EXPLAIN, OUTPUT_JSON, OUTPUT_TEXT };
+
+static void answer(struct judge *judge, enum output output, struct slice call, struct buf *out)
 {
-    enum call_result result =
-        read == LINE_TOO_LONG ? CALL_OVER_LIMIT : call_read(&e->reader, line, &e->defaults);
-    struct decision deny = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-    switch (result) {
-    case CALL_OK:
-        e->approvals.channel = e->reader.call.channel;
-        e->approvals.thread = e->reader.call.thread;
-        return decide(&e->decider, e->policy, &e->reader.call, e->base, 0, &e->approvals);
-    case CALL_MALFORMED:
-        deny.cause = CAUSE_MALFORMED;
-        deny.detail = slice_of(e->reader.detail);
-        return deny;
-    case CALL_OVER_LIMIT:
-        deny.cause = CAUSE_OVER_LIMIT;
-        return deny;
-    default:
-        return deny;
+    if (output == OUTPUT_JSON || output == OUTPUT_TEXT) {
+        struct buf json;
+        buf_init(&json, (size_t)1 << 30);
+        judge_explain(judge, &json);
+        if (output == OUTPUT_JSON)
+            buf_slice(out, buf_slice_of(&json));
+        else
+            explained_write_text(out, call, buf_slice_of(&json));
+        out->failed = out->failed || !buf_ok(&json);
+        buf_finish(&json);
+    } else {
+        decision_write_json(out, judge->policy, &judge->decision);
     }
+    if (output == OUTPUT_WITH_EXPLAIN && buf_ok(out)) {
+        out->len--; /* the closing brace comes behind one more member */
+        buf_text(out, ",\"explain\":");
+        judge_explain(judge, out);
+        buf_byte(out, '}');
+    }
+    buf_byte(out, '\n');
 }
 
-static int eval_lines(struct evaluation *e, int fd)
+static int judge_lines(struct judge *judge, enum output output, int fd)
 {
     struct lines lines;
     struct slice line = {0};
+    struct buf out;
     enum line_result result;
     int code = EXIT_YES;
+    buf_init(&out, (size_t)1 << 30);
     lines_init(&lines, fd, LIMIT_MESSAGE_BYTES);
     while ((result = lines_next(&lines, &line)) >= LINE_TOO_LONG && code == EXIT_YES) {
         if (result == LINE_READ && line.len == 0)
             continue;
-        struct decision decision = judge_line(e, result, line);
-        decision_write_json(&e->out, e->policy, &decision);
-        buf_byte(&e->out, '\n');
+        if (result == LINE_TOO_LONG)
+            judge_too_long(judge);
+        else
+            judge_text(judge, line);
+        answer(judge, output, line, &out);
         /* A person at a terminal, or a program that waits for each answer, sees it at once. */
-        if (lines.at == lines.buf.len || e->out.len > (1u << 20)) {
-            code = print(&e->out);
-            buf_reset(&e->out);
+        if (lines.at == lines.buf.len || out.len > (1u << 20)) {
+            code = print(&out);
+            buf_reset(&out);
         }
     }
     if (result == LINE_FAILED) {
         say("the calls cannot be read");
         code = EXIT_UNABLE;
     }
-    if (code == EXIT_YES && e->out.len)
-        code = print(&e->out);
+    if (code == EXIT_YES && out.len)
+        code = print(&out);
     lines_finish(&lines);
+    buf_finish(&out);
     return code;
 }
 
-static int eval(struct options *options, struct evaluation *e, const char *approvals_file, const char *from)
+struct own {
+    const char *approvals, *now, *server;
+    bool explain;
+};
+
+static int evaluate(const struct command *command, struct options *options, const struct own *own,
+                    enum output output)
 {
+    static struct judge judge;
     struct approvals_list list = {0};
-    struct policy *policy = options_load_policy(&command_eval, options);
+    int64_t now = clock_wall_ms();
+    if (own->now && !option_number(own->now, INT64_MIN + 1, INT64_MAX, &now))
+        return usage_error(command, "--now is a whole number of milliseconds");
+    if (own->server && !*own->server)
+        return usage_error(command, "--server is empty");
+    if (options->argc != 1)
+        return usage_error(command, "name the file of calls, or '-' for standard input");
+    struct policy *policy = options_load_policy(command, options);
     if (!policy)
         return EXIT_UNABLE;
-    e->policy = policy;
-    e->base = &options->base;
-    int code = EXIT_UNABLE, fd = strcmp(from, "-") == 0 ? dup(0) : open(from, O_RDONLY | O_CLOEXEC);
-    buf_init(&e->out, (size_t)64 << 20);
-    bool ready = decider_init(&e->decider) && call_reader_init(&e->reader);
-    if (fd < 0)
-        say("%s cannot be opened", from);
-    else if (!ready)
+    int code = EXIT_UNABLE;
+    if (!judge_init(&judge, policy, &options->base)) {
         say("no memory");
-    else if (!approvals_file || approvals_read(&list, policy, approvals_file)) {
-        e->approvals.list = list.list;
-        e->approvals.count = list.count;
-        code = eval_lines(e, fd);
+        policy_destroy(policy);
+        return code;
+    }
+    if (own->server)
+        judge.defaults.server = slice_of(own->server);
+    int fd = calls_open(options->argv[0]);
+    if (fd >= 0 && (!own->approvals || approvals_read(&list, policy, own->approvals))) {
+        judge.approvals = (struct approvals){.list = list.list, .count = list.count, .now = now};
+        code = judge_lines(&judge, output, fd);
     }
     if (fd >= 0)
         close(fd);
-    if (ready) {
-        call_reader_finish(&e->reader);
-        decider_finish(&e->decider);
-    }
     approvals_finish(&list);
-    buf_finish(&e->out);
+    judge_finish(&judge);
     policy_destroy(policy);
     return code;
 }
 
-static int run(int argc, char **argv)
+static int read_and_evaluate(const struct command *command, int argc, char **argv, unsigned groups)
 {
     struct options options;
-    const char *approvals = NULL, *now = NULL, *server = NULL;
-    const struct option_spec own[] = {
-        {"approvals", OPTION_VALUE, &approvals},
-        {"now", OPTION_VALUE, &now},
-        {"server", OPTION_VALUE, &server},
+    struct own own = {0};
+    const struct option_spec specs[] = {
+        {"approvals", OPTION_VALUE, &own.approvals},
+        {"now", OPTION_VALUE, &own.now},
+        {"server", OPTION_VALUE, &own.server},
+        {"explain", OPTION_FLAG, &own.explain},
     };
-    int code = options_read(&options, &command_eval, argc, argv, TAKES_POLICY | TAKES_PATHS, own, 3);
+    bool eval = command == &command_eval;
+    int code = options_read(&options, command, argc, argv, groups, specs, eval ? 4 : 3);
     if (code != -1)
         return code;
-    static struct evaluation e;
-    e.defaults =
-        (struct call_defaults){.channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
-    if (server)
-        e.defaults.server = slice_of(server);
-    e.approvals.now = clock_wall_ms();
-    if (now && !option_number(now, INT64_MIN + 1, INT64_MAX, &e.approvals.now))
-        code = usage_error(&command_eval, "--now is a whole number of milliseconds");
-    else if (server && !*server)
-        code = usage_error(&command_eval, "--server is empty");
-    else if (options.argc != 1)
-        code = usage_error(&command_eval, "name the file of calls, or '-' for standard input");
-    else
-        code = eval(&options, &e, approvals, options.argv[0]);
+    enum output output = own.explain ? OUTPUT_WITH_EXPLAIN : OUTPUT_DECISION;
+    if (!eval)
+        output = options.json ? OUTPUT_JSON : OUTPUT_TEXT;
+    code = evaluate(command, &options, &own, output);
     options_finish(&options);
     return code;
 }
 
-const struct command command_eval = {"eval", "print the decision for each call", usage, run};
+static int run_eval(int argc, char **argv)
+{
+    return read_and_evaluate(&command_eval, argc, argv, TAKES_POLICY | TAKES_PATHS);
+}
+
+static int run_explain(int argc, char **argv)
+{
+    return read_and_evaluate(&command_explain, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT);
+}
+
+const struct command command_eval = {"eval", "print the decision for each call", usage, run_eval};
+const struct command command_explain = {"explain", "say why a call is decided as it is", explain_usage,
+                                        run_explain};

@@ -119,7 +119,8 @@ static bool absolute(struct options *options, const char *cwd, const char *dir, 
     buf_init(&text, 2 * PATH_MAX);
     if (dir[0] != '/') {
         buf_text(&text, cwd);
-        buf_byte(&text, '/');
+        if (dir[0] != '\0')
+            buf_byte(&text, '/');
     }
     buf_text(&text, dir);
     bool ok = buf_ok(&text);

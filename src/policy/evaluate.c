@@ -64,13 +64,16 @@ static struct decision stop_at(const struct rule *rule, const struct facts *fact
     return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_UNREADABLE, .rule = rule};
 }
 
-/* One reading: the first rule in the order of evaluation that matches, or that cannot be judged. */
-static struct decision scan(const struct policy *policy, const struct facts *facts,
-                            const struct reading *reading, const struct approvals *approvals)
+struct decision policy_scan(const struct policy *policy, const struct facts *facts,
+                            const struct reading *reading, const struct approvals *approvals,
+                            const struct policy_visitor *visitor)
 {
     for (uint32_t i = 0; i < policy->order_count; i++) {
         const struct rule *rule = &policy->rules[policy->order[i]];
         enum match_field field = policy_match(policy, rule, facts, reading);
+        if (visitor != NULL) {
+            visitor->visit(visitor->context, rule, field);
+        }
         if (field == FIELD_ALL) {
             return decide_by_rule(policy, rule, approvals);
         }
@@ -91,7 +94,7 @@ struct decision policy_evaluate_linear(const struct policy *policy, const struct
         if (readings[i].name >= facts->name_count) {
             return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
         }
-        struct decision decision = scan(policy, facts, &readings[i], approvals);
+        struct decision decision = policy_scan(policy, facts, &readings[i], approvals, NULL);
         decision.reading = (uint32_t)i;
         if (i == 0 || decision_rank(decision.kind) > decision_rank(strictest.kind)) {
             strictest = decision;

@@ -271,6 +271,29 @@ enum match_field {
 enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
                               const struct reading *reading);
 
+/* Sees each rule that is looked at, in the order of evaluation, and the first field that failed. */
+struct policy_visitor {
+    void (*visit)(void *context, const struct rule *rule, enum match_field field);
+    void *context;
+};
+
+/* One reading by the plain scan: the first rule in the order of evaluation that matches, or that cannot be
+ * judged. `visitor` may be NULL. This is what policy_evaluate_linear does for each reading. */
+struct decision policy_scan(const struct policy *policy, const struct facts *facts,
+                            const struct reading *reading, const struct approvals *approvals,
+                            const struct policy_visitor *visitor);
+
+/* Appends why a call was decided as it was: {"decision","readings":[{"tool",…,"decision","rules":[…]}]}, for
+ * each rule that was looked at the first field that failed, with what the rule wants and what the call has.
+ * The decision is policy_evaluate's. Only for the person who writes the policy: it holds the call's
+ * arguments. */
+void policy_explain(struct buf *buf, const struct policy *policy, const struct call *call,
+                    const struct facts *facts, const struct reading *readings, size_t reading_count,
+                    const struct approvals *approvals);
+
+/* "tool", "pathPrefix", …: the documents' name of a field. */
+const char *match_field_name(enum match_field field);
+
 /* Appends a decision as SPEC.md section 3 shows it: {"kind":"deny","rule":"…","reason":"…"}. */
 void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision);
 
