@@ -133,8 +133,8 @@ static int run(int argc, char **argv)
     if (options.argc > 0)
         code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
                            options.argv[0]);
-    else if (options.sources.count == 0)
-        code = usage_error(&command_check, "name a policy with --policy FILE");
+    else if (!options_standard_places(&command_check, &options))
+        code = EXIT_UNABLE;
     else
         code = check(&options, strict);
     options_finish(&options);

@@ -231,12 +231,37 @@ void options_finish(struct options *options)
     *options = (struct options){0};
 }
 
+bool options_standard_places(const struct command *command, struct options *options)
+{
+    if (options->sources.count > 0)
+        return true;
+    if (!sources_add_places(&options->sources, &options->base, true)) {
+        usage_error(command, "no memory");
+        return false;
+    }
+    for (size_t i = 0; i < options->sources.count; i++)
+        if (access(options->sources.files[i].path, F_OK) == 0)
+            return true;
+    usage_error(command, "there is no policy: name one with --policy FILE, or write one of\n  %s\n  %s\n  %s",
+                options->sources.files[0].path, options->sources.files[1].path,
+                options->sources.files[2].path);
+    return false;
+}
+
+bool options_surface_places(const struct command *command, struct options *options)
+{
+    if (options->sources.count == 0)
+        return options_standard_places(command, options);
+    if (sources_add_places(&options->sources, &options->base, false))
+        return true;
+    usage_error(command, "no memory");
+    return false;
+}
+
 struct policy *options_load_policy(const struct command *command, struct options *options)
 {
-    if (options->sources.count == 0) {
-        usage_error(command, "name a policy with --policy FILE");
+    if (!options_standard_places(command, options))
         return NULL;
-    }
     struct findings errors;
     struct buf lines;
     findings_init(&errors);

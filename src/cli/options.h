@@ -53,7 +53,14 @@ void options_finish(struct options *options);
 /* A whole number within a range, or false. */
 bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_number);
 
-/* Loads --policy files; tells every error; NULL when there is no policy. At least one file must be given. */
+/* Without --policy, the standard places stand in. False after saying where, when no file is at any of them.
+ */
+MUST_USE bool options_standard_places(const struct command *command, struct options *options);
+
+/* For surfaces: the same, and /etc/callgate/policy.json in front of named files. */
+MUST_USE bool options_surface_places(const struct command *command, struct options *options);
+
+/* Loads --policy files, or those of the standard places; tells every error; NULL when there is no policy. */
 struct policy *options_load_policy(const struct command *command, struct options *options);
 
 /* Writes a buffer to standard output; EXIT_YES, or EXIT_UNABLE with a message when that fails. */

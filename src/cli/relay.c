@@ -76,8 +76,8 @@ static int run(int argc, char **argv)
         return code;
     if (options.argc > 0)
         code = usage_error(&command_relay, "unexpected argument '%s'", options.argv[0]);
-    else if (!sources_add_standard(&options.sources, SOURCES_ADMIN_FILE, TIER_ADMIN, true))
-        code = usage_error(&command_relay, "no memory");
+    else if (!options_surface_places(&command_relay, &options))
+        code = EXIT_UNABLE;
     else
         code = relay(&options, channel, thread);
     options_finish(&options);

@@ -13,8 +13,8 @@ static const char usage[] =
     "Stands in front of an MCP server: speaks MCP on standard input and output, starts COMMAND as the\n"
     "server, and lets each tool call run, denies it, or holds it until a person approves.\n"
     "Put it where the server's command stood in the client's configuration.\n\n"
-    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order.\n"
-    "                        /etc/callgate/policy.json comes before all, if it is there\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
+    "                        (default: the standard places). /etc/callgate/policy.json comes first\n"
     "  --server NAME         what rules call this server; needed if a rule names one\n"
     "  --channel C           the session's channel (default: local)\n"
     "  --thread T            the session's thread (default: fresh for each run)\n"
@@ -219,8 +219,7 @@ static int start(struct options *options, const struct run_options *own)
     }
     proxy.allowed_methods = methods;
     if (methods == NULL || !choose_thread(own->thread, fresh, &proxy.defaults.thread) ||
-        !add_argument_roots(options) ||
-        !sources_add_standard(&options->sources, SOURCES_ADMIN_FILE, TIER_ADMIN, true)) {
+        !add_argument_roots(options)) {
         say("no memory, no random numbers or no working directory");
         return EXIT_UNABLE;
     }
@@ -248,10 +247,10 @@ static int run(int argc, char **argv)
     int code = options_read(&options, &command_run, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             specs, sizeof(specs) / sizeof(specs[0]));
     if (code == -1) {
-        if (options.sources.count == 0) {
-            code = usage_error(&command_run, "name a policy with --policy FILE");
-        } else if (options.argc == 0) {
+        if (options.argc == 0) {
             code = usage_error(&command_run, "name the server's command after --");
+        } else if (!options_surface_places(&command_run, &options)) {
+            code = EXIT_UNABLE;
         } else {
             code = start(&options, &own);
         }

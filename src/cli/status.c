@@ -56,8 +56,9 @@ static void write_files(struct buf *out, const struct json_doc *doc, const struc
         write_string(out, doc, f, "tier");
         buf_text(out, ", ");
         write_string(out, doc, f, "rules");
-        buf_text(out, json_is(json_get(doc, f, "used"), JSON_TRUE) ? " rules)\n"
-                                                                   : " rules; LEFT OUT: it does not load)\n");
+        buf_text(out, " rules, ");
+        write_string(out, doc, f, "state");
+        buf_text(out, ")\n");
     }
 }
 

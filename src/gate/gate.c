@@ -36,7 +36,9 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
     struct policy *policy = gate_load(gate, &gate->texts, &errors);
     sources_write_errors(ret_error, &errors);
     findings_finish(&errors);
-    return policy && gate_adopt(gate, policy);
+    bool adopted = policy && gate_adopt(gate, policy, &texts);
+    source_texts_finish(&texts);
+    return adopted;
 }
 
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)

@@ -68,8 +68,9 @@ void gate_tell_journal(struct gate *gate, struct slice why);
 MUST_USE struct policy *gate_load(const struct gate *gate, struct source_texts *texts,
                                   struct findings *ret_errors);
 
-/* Takes a policy over: digest, generation, warnings to the operator and the journal, status. */
-MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy);
+/* Takes a policy and its texts over, or destroys the policy: digest, generation, warnings to the operator and
+ * the journal, status. */
+MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *texts);
 void gate_write_status(struct gate *gate);
 
 /* The readings' canonical paths, each once, in order. Lives in the arena. False when memory ran out. */

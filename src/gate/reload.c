@@ -49,16 +49,26 @@ struct policy *gate_load(const struct gate *gate, struct source_texts *texts, st
     return NULL;
 }
 
-static void write_files(struct buf *buf, const struct policy *policy)
+static uint32_t rules_of(const struct policy *policy, const char *path)
 {
+    for (uint32_t i = 0; i < policy->file_count; i++)
+        if (policy->files[i].used && slice_is(policy->files[i].name, path))
+            return policy->files[i].rules;
+    return 0;
+}
+
+/* Every file that was considered, and what became of it. */
+static void write_files(struct buf *buf, const struct gate *gate)
+{
+    const struct sources *sources = gate->options.sources;
     buf_byte(buf, '[');
-    for (uint32_t i = 0; i < policy->file_count; i++) {
-        const struct policy_file *file = &policy->files[i];
+    for (size_t i = 0; i < sources->count && i < gate->texts.count; i++) {
+        const struct source_file *file = &sources->files[i];
         buf_text(buf, i ? ",{\"file\":" : "{\"file\":");
-        json_write_bytes(buf, file->name);
-        buf_printf(buf, ",\"rules\":%u,\"tier\":\"%s\",\"used\":%s}", file->rules,
-                   file->at_tier ? tier_name((enum tier)file->tier) : "operator",
-                   file->used ? "true" : "false");
+        json_write_bytes(buf, slice_of(file->path));
+        buf_printf(buf, ",\"rules\":%u,\"state\":\"%s\",\"tier\":\"%s\"}", rules_of(gate->policy, file->path),
+                   source_state_name(gate->texts.states[i]),
+                   file->at_tier ? tier_name(file->tier) : "operator");
     }
     buf_byte(buf, ']');
 }
@@ -71,7 +81,7 @@ static void write_policy(struct buf *buf, const struct gate *gate)
         buf,
         "{\"digest\":\"%s\",\"generation\":%llu,\"loaded\":\"%s\",\"rules\":%u,\"warnings\":%zu,\"files\":",
         gate->digest, (unsigned long long)gate->generation, loaded, gate->policy->rule_count, gate->warnings);
-    write_files(buf, gate->policy);
+    write_files(buf, gate);
     buf_byte(buf, '}');
 }
 
@@ -138,7 +148,7 @@ static bool note_loaded(struct gate *gate, const struct findings *warnings)
     return noted || gate->options.journal_optional;
 }
 
-bool gate_adopt(struct gate *gate, struct policy *policy)
+bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *texts)
 {
     char digest[HASH_HEX + 1] = "";
     struct findings warnings;
@@ -154,7 +164,10 @@ bool gate_adopt(struct gate *gate, struct policy *policy)
         return false;
     }
     policy_destroy(gate->policy);
+    source_texts_finish(&gate->texts);
     gate->policy = policy;
+    gate->texts = *texts;
+    *texts = (struct source_texts){0};
     memcpy(gate->digest, digest, sizeof digest);
     gate->generation++;
     gate->loaded_ms = clock_wall_ms();
@@ -223,9 +236,12 @@ static void refuse(struct gate *gate, const struct findings *errors, const struc
 /* A source's texts must not become the last good ones before the whole policy is adopted. */
 static bool copy_texts(const struct source_texts *texts, struct source_texts *ret_copy)
 {
-    *ret_copy = (struct source_texts){calloc(texts->count + 1, sizeof *ret_copy->list), texts->count};
-    if (!ret_copy->list)
+    *ret_copy = (struct source_texts){calloc(texts->count + 1, sizeof *ret_copy->list),
+                                      calloc(texts->count + 1, sizeof *ret_copy->states), texts->count};
+    if (!ret_copy->list || !ret_copy->states) {
+        ret_copy->count = 0;
         return false;
+    }
     bool ok = true;
     for (size_t i = 0; i < texts->count; i++) {
         buf_init(&ret_copy->list[i], texts->list[i].ceiling);
@@ -254,13 +270,10 @@ bool gate_reload(struct gate *gate)
     if (policy)
         violations_find(gate->policy, policy, &violations);
     if (policy && !violations.failed && violations.count == 0) {
-        adopted = gate_adopt(gate, policy);
+        adopted = gate_adopt(gate, policy, &texts);
         policy = NULL; /* adopted or destroyed */
     }
     if (adopted) {
-        source_texts_finish(&gate->texts);
-        gate->texts = texts;
-        texts = (struct source_texts){0};
         gate_tell(gate, "policy reloaded: generation %llu, %u rules", (unsigned long long)gate->generation,
                   gate->policy->rule_count);
     } else {

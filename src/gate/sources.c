@@ -69,8 +69,32 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
 
 bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
 {
-    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true},
-               first);
+    return add(sources, (struct source_file){path, tier, true, true}, first);
+}
+
+static bool add_place(struct sources *sources, struct slice dir, const char *name, enum tier tier, bool first)
+{
+    struct buf path;
+    buf_init(&path, 64u << 10);
+    buf_slice(&path, dir);
+    buf_text(&path, name);
+    buf_byte(&path, '\0');
+    bool added = buf_ok(&path) && sources_add_standard(sources, path.ptr, tier, first);
+    buf_finish(&path);
+    return added;
+}
+
+bool sources_add_places(struct sources *sources, const struct path_base *base, bool all)
+{
+    return add_place(sources, (struct slice){0}, SOURCES_ADMIN_FILE, TIER_ADMIN, true) &&
+           (!all || (add_place(sources, base->home, "/.config/callgate/policy.json", TIER_USER, false) &&
+                     add_place(sources, base->cwd, "/.callgate/policy.json", TIER_WORKSPACE, false)));
+}
+
+const char *source_state_name(enum source_state state)
+{
+    static const char *const names[] = {"absent", "used", "left out", "last good form used"};
+    return (unsigned)state < sizeof names / sizeof *names ? names[state] : "";
 }
 
 /* An admin file decides over everything: nobody else may be able to write it. Judged on the descriptor that
@@ -159,13 +183,15 @@ void source_texts_finish(struct source_texts *texts)
     for (size_t i = 0; i < texts->count; i++)
         buf_finish(&texts->list[i]);
     free(texts->list);
+    free(texts->states);
     *texts = (struct source_texts){0};
 }
 
 static bool texts_init(struct source_texts *texts, size_t count)
 {
     texts->list = calloc(count ? count : 1, sizeof *texts->list);
-    if (!texts->list)
+    texts->states = calloc(count ? count : 1, sizeof *texts->states);
+    if (!texts->list || !texts->states)
         return false;
     texts->count = count;
     for (size_t i = 0; i < count; i++)
@@ -209,6 +235,7 @@ static bool fall_back(const struct policy *policy, const struct source_texts *la
         buf_reset(&texts->list[i]);
         buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
         in_use[i] = buf_ok(&texts->list[i]);
+        texts->states[i] = SOURCE_LAST_GOOD;
         any = true;
     }
     return any;
@@ -222,14 +249,17 @@ static struct policy *load_all(const struct sources *sources, const struct path_
     for (size_t i = 0; i < sources->count; i++) {
         enum read_result result = read_source(&sources->files[i], (uint32_t)i, &texts->list[i], errors);
         in_use[i] = result == READ_DONE;
+        texts->states[i] = result == READ_ABSENT ? SOURCE_ABSENT : SOURCE_USED;
         if (result != READ_FAILED)
             continue;
+        texts->states[i] = SOURCE_LEFT_OUT;
         if (!is_workspace(&sources->files[i]))
             fatal = true;
         buf_reset(&texts->list[i]);
         if (last && i < last->count && last->list[i].len > 0 && is_workspace(&sources->files[i])) {
             buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
             in_use[i] = buf_ok(&texts->list[i]);
+            texts->states[i] = SOURCE_LAST_GOOD;
         }
     }
     struct policy *policy = load_texts(sources, texts, in_use, which, base, errors);
@@ -240,6 +270,9 @@ static struct policy *load_all(const struct sources *sources, const struct path_
         policy = load_texts(sources, texts, in_use, which, base, &again);
         findings_finish(&again);
     }
+    for (uint32_t k = 0; policy && k < policy->file_count; k++)
+        if (!policy->files[k].used)
+            texts->states[which[k]] = SOURCE_LEFT_OUT;
     if (policy && (fatal || errors->failed)) {
         policy_destroy(policy);
         policy = NULL;

@@ -29,12 +29,26 @@ void sources_finish(struct sources *sources);
  * name with no tier before its `=` is a file's name. */
 MUST_USE bool sources_add(struct sources *sources, const char *argument, struct buf *ret_error);
 
-/* Adds a file of a standard place in front of (first) or behind the others. */
+/* Adds the standard places: SOURCES_ADMIN_FILE in front (all commands without --policy, and surfaces always),
+ * and when `all`, behind it .config/callgate/policy.json under the home directory (tier user) and
+ * .callgate/policy.json under the working directory (tier workspace). They may be missing. */
+MUST_USE bool sources_add_places(struct sources *sources, const struct path_base *base, bool all);
+
+/* Adds one file that may be missing, loaded at a tier, in front of (first) or behind the others. */
 MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
 
-/* The texts in use, one for each file: a workspace file that no longer loads keeps its last good one. */
+enum source_state {
+    SOURCE_ABSENT, /* a standard place where no file is */
+    SOURCE_USED,
+    SOURCE_LEFT_OUT,  /* a workspace file that does not load, and never did */
+    SOURCE_LAST_GOOD, /* a workspace file that does not load now: its last good form is used */
+};
+const char *source_state_name(enum source_state state);
+
+/* The texts in use, one for each file, and what became of each. */
 struct source_texts {
     struct buf *list;
+    enum source_state *states;
     size_t count;
 };
 void source_texts_finish(struct source_texts *texts);
