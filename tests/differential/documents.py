@@ -89,7 +89,7 @@ def findings(result, case):
     try:
         got = json.loads(out)
         errors = [[int(each["file"].rsplit("policy", 1)[1].split(".")[0]), each["code"], each["pointer"], each["line"],
-                   each["column"], each["rule"]] for each in got["errors"]]
+                   each["column"], each["rule"] or None] for each in got["errors"]]
         warnings = sorted(json.dumps([each["kind"], *(each.get(key) for key in ("later", "earlier", "crossTier", "rule"))])
                           for each in got["warnings"] if each["kind"] in tables.SPEC_WARNINGS)
     except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -136,10 +136,17 @@ def shrink(case, program, most=600):
             left -= 1
             if left <= 0:
                 break
-            if differs(smaller, program):
+            if still(differs, smaller, program):
                 case, progress = smaller, True
                 break
     return case
+
+
+def still(differs, case, program):
+    try:
+        return bool(differs(case, program))
+    except (OSError, ValueError, TypeError, LookupError, AttributeError):
+        return False  # no case any more
 
 
 def reductions(case):
@@ -227,7 +234,7 @@ def shrink_pair(case, program, most=300):
             for smaller in list(batches.prune(case[key])):
                 most -= 1
                 candidate = dict(case, **{key: smaller})
-                if most > 0 and pair_differs(candidate, program):
+                if most > 0 and still(pair_differs, candidate, program):
                     case, progress = candidate, True
                     break
             if progress:

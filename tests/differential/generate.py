@@ -268,11 +268,12 @@ def rule(rng, fs, name, tier):
     return out
 
 
-def lists(rng, tier):
+def lists(rng, tier, trees):
     out = {}
     for _ in range(rng.randrange(1, 4)):
         key = rng.choice(TOOLS + ("*", "*", "s/t", "disk/put", "s/Grep", "disk/*"))
-        out[key] = [name for name in (rng.choice(LISTED) for _ in range(rng.randrange(0, 4)))
+        names = LISTED if not trees else [name for name in LISTED if "uri" not in name]
+        out[key] = [name for name in (rng.choice(names) for _ in range(rng.randrange(0, 4)))
                     if tier != "workspace" or not name.startswith("-")]
     return out
 
@@ -289,7 +290,7 @@ def document(rng, fs, tier, prefix, most=9):
                                         for _ in range(rng.randrange(0, 3))]
     for key in ("pathArguments", "treeArguments"):
         if sometimes(rng, 0.3):
-            out[key] = lists(rng, tier)
+            out[key] = lists(rng, tier, key == "treeArguments")
     pick = rng.random()
     if not out and pick < 0.3:
         return rules
@@ -300,7 +301,11 @@ def document(rng, fs, tier, prefix, most=9):
 
 def policies(rng, fs):
     tiers = [rng.choice((None, None, "admin", "user", "workspace")) for _ in range(rng.choice((1, 1, 2, 3)))]
-    return [[tier, document(rng, fs, tier, "pqr"[index])] for index, tier in enumerate(tiers)]
+    out = [[tier, document(rng, fs, tier, "pqr"[index])] for index, tier in enumerate(tiers)]
+    for tier, each in out:
+        if tier == "workspace" and rules_of(each) and sometimes(rng, 0.1):  # a file that is left out
+            rng.choice(rules_of(each)).update(rng.choice(({"effect": "auto_approve"}, {"x": 1}, {"id": "p0"})))
+    return out
 
 
 def rules_of(document):

@@ -44,6 +44,8 @@ def parse(line, server=None):
             call.tool = _string(member.value)
         elif member.key == "server":
             call.server = _string(member.value)
+            if not call.server:
+                raise _malformed()  # an empty name is half given: no rule and no list could mean it
         elif member.key == "actor":
             call.actor = _string(member.value)
             if call.actor not in ("session_owner", "claude_process"):

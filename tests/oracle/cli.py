@@ -55,7 +55,7 @@ class Options:
                               [absolute(root) for root in self.given.get("--root", [])])
 
 
-def load(specifications, world):
+def load(specifications, world, how=policy.load):
     files = []
     for word in specifications:
         tier, equals, name = word.partition("=")
@@ -63,7 +63,7 @@ def load(specifications, world):
             tier, name = None, word
         with open(name, "rb") as file:
             files.append((tier, file.read(), name))
-    return policy.Policy(files, document.Place(world.cwd, world.home))
+    return how(files, document.Place(world.cwd, world.home))
 
 
 def report(loaded):
@@ -77,7 +77,7 @@ def report(loaded):
 
 
 def check(options):
-    loaded = load(options.given.get("--policy", []), options.world())
+    loaded = load(options.given.get("--policy", []), options.world(), policy.Policy)
     errors = report(loaded)
     found = analysis.warnings(loaded) if not errors else []
     options.session.answer({"ok": not errors, "rules": len(loaded.rules), "errors": errors, "warnings": found})

@@ -29,15 +29,24 @@ class Approval:
         return self.granted <= now < self.expires
 
 
+def load(files, place):
+    """As every command but check loads: a workspace file that does not load is left out (section 2)."""
+    whole = Policy(files, place)
+    bad = {name for name, _, _ in whole.errors}
+    kept = [file for file in files if file[0] != "workspace" or file[2] not in bad]
+    if not whole.errors or any(tier != "workspace" and name in bad for tier, _, name in files):
+        return whole
+    return Policy(kept, place)
+
+
 class Policy:
     """files: (tier or None, bytes, name), in order. `errors` are (name, text, document.Error), in order; with any
     of them there is no policy."""
 
     def __init__(self, files, place):
-        ids, self.errors, self.rules = set(), [], []
+        self.errors, self.rules = [], []
         self.authored, self.path_arguments, self.tree_arguments = set(BUILT_IN_AUTHORED), {}, {}
-        for tier, text, name in files:
-            loaded = document.Document(text, tier, place, ids, name)
+        for text, name, loaded in self._read(files, place):
             self.errors += [(name, text, error) for error in loaded.errors]
             self.rules += loaded.rules
             self.authored |= set(loaded.authored)
@@ -47,6 +56,17 @@ class Policy:
                     mine.setdefault(key, []).extend(entries)
         if not self.errors:
             self.groups = self._group()
+
+    @staticmethod
+    def _read(files, place):
+        """Every document, in order. An id that a workspace file and another both have is the other's, whichever comes
+        first: what an agent can write must not make the operator's own rules an error."""
+        ids, out = set(), [None] * len(files)
+        for workspace in (False, True):
+            for index, (tier, text, name) in enumerate(files):
+                if (tier == "workspace") == workspace:
+                    out[index] = (text, name, document.Document(text, tier, place, ids, name))
+        return out
 
     def _group(self):
         """Groups in the order in which they are consulted: tier by tier, by first member."""

@@ -71,14 +71,21 @@ class _Maker:
         self.out, self.strings, self.only_bases, self.base = [], 0, True, False
 
     def _base_starts(self):
+        """A base's text has the forms of any path: as written, and home. None stands for an unreadable start."""
         starts = []
         for name in BASES:
             for member in self.members:
-                if member.key == name and member.value.kind == "string":
-                    text = member.value.value.encode("utf-8")
-                    outer = [b""] if text.startswith(b"/") else \
-                        [each + b"/" for each in [self.world.cwd] + self.world.roots]
-                    starts += [each + text if self._fits(text) else None for each in outer]
+                if member.key != name or member.value.kind != "string":
+                    continue
+                text = member.value.value.encode("utf-8")
+                if not self._fits(text):
+                    starts.append(None)
+                    continue
+                outer = [b""] if text.startswith(b"/") else \
+                    [each + b"/" for each in [self.world.cwd] + self.world.roots]
+                starts += [each + text for each in outer]
+                if text == b"~" or text.startswith(b"~/"):
+                    starts.append(self.world.home + text[1:])
         return starts
 
     @staticmethod
@@ -116,9 +123,12 @@ class _Maker:
             for item in node.value:
                 self._value(item, is_path, is_uri, tree)
         elif node.kind == "object":
+            # What an object of a base holds are paths of their own, no values of the base.
+            base, self.base = self.base, False
             for member in node.value:
                 name = calls.ascii_lower(member.key)
                 self._value(member.value, name in self.paths, name == "uri", tree)
+            self.base = base
         elif is_path and node.kind in ("number", "bool"):
             self._add(UNREADABLE)
 
