@@ -160,6 +160,8 @@ def members(rng, fs, depth, most):
         else:
             key = rng.choice(OTHER_KEYS)
             out[key] = value(rng, fs, depth) if sometimes(rng, 0.7) else scalar(rng)
+            if isinstance(out[key], str) and len(out[key]) > 2000:
+                out[key] = out[key][:2000]  # whether a start may be longer than a path is not said
     return out
 
 

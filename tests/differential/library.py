@@ -69,6 +69,11 @@ class Library:
         return policy, found
 
     @staticmethod
+    def seen(text):
+        """What a caller of callgate.h sees of a finding's text: it ends at a NUL."""
+        return text and text.split("\0")[0]
+
+    @staticmethod
     def base(cwd, home, roots=()):
         array = (c_text * max(1, len(roots)))(*[os.fsencode(root) for root in roots])
         base = Base(ctypes.sizeof(Base), os.fsencode(cwd), os.fsencode(home), array, len(roots))

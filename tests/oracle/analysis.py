@@ -70,13 +70,10 @@ def _shadow(policy, place, later, group):
     def found(earlier):
         return {"kind": "shadow", "later": later.id, "earlier": earlier.id, "crossTier": False}
 
-    if group is not None and group.speaker is not later:
-        return found(group.speaker)
-    # A group acts where its first member stands: only what stands before that can shadow the one who speaks.
-    first = later if group is None else group.members[0]
+    if group is not None:
+        # The words of section 7: who speaks for a group is not reported, the others are, with the speaker.
+        return None if group.speaker is later else found(group.speaker)
     for earlier in policy.rules[:place]:
-        if earlier is first:
-            return None
         if earlier.tier == later.tier and contains(earlier.match, later.match):
             return found(earlier)
     return None

@@ -60,12 +60,17 @@ class Policy:
     @staticmethod
     def _read(files, place):
         """Every document, in order. An id that a workspace file and another both have is the other's, whichever comes
-        first: what an agent can write must not make the operator's own rules an error."""
+        first: what an agent can write must not make the operator's own rules an error. And a workspace file that will
+        be left out takes no id from the next."""
         ids, out = set(), [None] * len(files)
         for workspace in (False, True):
             for index, (tier, text, name) in enumerate(files):
                 if (tier == "workspace") == workspace:
-                    out[index] = (text, name, document.Document(text, tier, place, ids, name))
+                    taken = set(ids)
+                    loaded = document.Document(text, tier, place, taken, name)
+                    out[index] = (text, name, loaded)
+                    if not workspace or not loaded.errors:
+                        ids = taken
         return out
 
     def _group(self):

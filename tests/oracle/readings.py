@@ -71,21 +71,15 @@ class _Maker:
         self.out, self.strings, self.only_bases, self.base = [], 0, True, False
 
     def _base_starts(self):
-        """A base's text has the forms of any path: as written, and home. None stands for an unreadable start."""
+        """A base's text as it is written: no home, no URI. None stands for an unreadable start."""
         starts = []
         for name in BASES:
             for member in self.members:
-                if member.key != name or member.value.kind != "string":
-                    continue
-                text = member.value.value.encode("utf-8")
-                if not self._fits(text):
-                    starts.append(None)
-                    continue
-                outer = [b""] if text.startswith(b"/") else \
-                    [each + b"/" for each in [self.world.cwd] + self.world.roots]
-                starts += [each + text for each in outer]
-                if text == b"~" or text.startswith(b"~/"):
-                    starts.append(self.world.home + text[1:])
+                if member.key == name and member.value.kind == "string":
+                    text = member.value.value.encode("utf-8")
+                    outer = [b""] if text.startswith(b"/") else \
+                        [each + b"/" for each in [self.world.cwd] + self.world.roots]
+                    starts += [each + text if self._fits(text) else None for each in outer]
         return starts
 
     @staticmethod
@@ -175,7 +169,7 @@ class _Maker:
                 continue
             spellings = [path] + self._same_files(path)
             for each in spellings:
-                self._add(each)
+                self._add(each if len(each) <= canonical.LONGEST else UNREADABLE)
             if tree:
                 for rule in self.policy.rules:
                     prefix = rule.match.prefix
