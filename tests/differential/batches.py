@@ -143,7 +143,8 @@ def shrink(batch, text, program, most=400):
     def differs(candidate):
         left[0] -= 1
         try:
-            return left[0] > 0 and bool(differences(candidate, program)[0])
+            found = differences(candidate, program)[0] if left[0] > 0 else []
+            return bool(found) and found[0][0] is not None
         except (OSError, ValueError, TypeError, LookupError, AttributeError):
             return False  # no case any more: a file whose directory is gone, a policy without its document
 
@@ -197,5 +198,13 @@ def as_line(case, program):
     if "approvals" in line:
         line["approvals"] = hashed(line["approvals"])
     line["callText"] = case["calls"][0]
-    line["want"] = want if isinstance(want, str) else dict(want)
-    return json.dumps(line, ensure_ascii=True), got if isinstance(got, str) else json.dumps(dict(got), ensure_ascii=True)
+    line["want"] = plain(want)
+    return json.dumps(line, ensure_ascii=True), json.dumps(plain(got), ensure_ascii=True)
+
+
+def plain(decision):
+    """A list of members as an object again; anything else as it is."""
+    try:
+        return dict(decision)
+    except (TypeError, ValueError):
+        return decision

@@ -18,6 +18,7 @@ from differential import library  # noqa: E402
 from oracle import calls, document, policy, readings  # noqa: E402
 
 MOST_SHOWN = 8
+ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 HOME = "/nonexistent-home"
 OUTER, INNER = "/nonexistent/a", "/nonexistent/a/b"
 MATCHES = ({"tool": "t"}, {"actor": "session_owner"}, {"pathPrefix": OUTER}, {"pathPrefix": INNER}, {"pathComponent": "b"},
@@ -62,6 +63,10 @@ class Oracle:
             self.calls.append((call, readings.readings(call, every, world)))
         self.policy = every
 
+    @staticmethod
+    def text(decision):
+        return ENCODE(decision).encode()
+
     def decide(self, chosen):
         """The decisions on every call by the policy of these rules."""
         self.policy.rules = [self.rules[pair] for pair in zip("abc", chosen)]
@@ -82,6 +87,7 @@ def main():
     options = parser.parse_args()
     part, parts = map(int, options.part.split("/"))
     lib, rules, lines = library.Library(options.library), list(scope()), list(texts())
+    given = [lib.call(line) for line in lines]
     oracle, base = Oracle(rules), library.Library.base("/", HOME)
     passed = failed = 0
     for number, chosen in enumerate(itertools.product(range(len(rules)), repeat=3)):
@@ -89,9 +95,9 @@ def main():
             continue
         text = "[" + ",".join(rules[index] % ((name,) * rules[index].count("%s")) for name, index in zip("abc", chosen)) + "]"
         loaded, found = lib.load([(None, text.encode(), "")], base)
-        for line, want in zip(lines, oracle.decide(chosen)):
-            got = lib.decide(loaded, line, base) if loaded else json.dumps([each["code"] for each in found]).encode()
-            if got == json.dumps(want, separators=(",", ":")).encode():
+        for line, call, want in zip(lines, given, oracle.decide(chosen)):
+            got = lib.decide(loaded, call, base) if loaded else json.dumps([each["code"] for each in found]).encode()
+            if got == oracle.text(want):
                 passed += 1
                 continue
             failed += 1

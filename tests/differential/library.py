@@ -41,6 +41,7 @@ class Decision(ctypes.Structure):
 class Library:
     def __init__(self, path):
         lib = self.lib = ctypes.CDLL(os.path.abspath(path))
+        self.buffer = ctypes.create_string_buffer(1 << 16)
         pointer = ctypes.c_void_p
         for name, result, *arguments in (
                 ("cg_policy_load", pointer, pointer, c_size, pointer, pointer), ("cg_policy_free", None, pointer),
@@ -80,23 +81,23 @@ class Library:
         base.kept = array
         return base
 
-    def decide(self, policy, text, base, approvals=(), now=0):
-        """The decision's text for one call."""
-        lib = self.lib
-        call = lib.cg_call_create(text, len(text))
-        length = c_size()
-        canonical = lib.cg_call_text(call, ctypes.byref(length))
-        digest = hashlib.sha256(ctypes.string_at(canonical, length.value)).digest() if canonical else None
+    def call(self, text):
+        """(call, its hash): for `decide`, as often as wanted; the call is this process's to keep."""
+        call, length = self.lib.cg_call_create(text, len(text)), c_size()
+        canonical = self.lib.cg_call_text(call, ctypes.byref(length))
+        return call, hashlib.sha256(ctypes.string_at(canonical, length.value)).digest() if canonical else None
+
+    def decide(self, policy, call, base, approvals=(), now=0):
+        """The decision's text for what `call` gave."""
+        lib, (call, digest) = self.lib, call
         given = (Approval * max(1, len(approvals)))(*approvals)
         store = Approvals(ctypes.sizeof(Approvals), given, len(approvals), now, digest)
         readings = lib.cg_readings_make(policy, call, ctypes.byref(base))
         decision = Decision(size=ctypes.sizeof(Decision))
         lib.cg_evaluate(policy, call, readings, ctypes.byref(store), ctypes.byref(decision))
-        buffer = ctypes.create_string_buffer(1 << 16)
-        size = lib.cg_decision_json(policy, ctypes.byref(decision), buffer, len(buffer))
+        size = lib.cg_decision_json(policy, ctypes.byref(decision), self.buffer, len(self.buffer))
         lib.cg_readings_free(readings)
-        lib.cg_call_free(call)
-        return buffer.raw[:size]
+        return ctypes.string_at(self.buffer, size)
 
     def run(self, arguments, cwd, text=b""):
         """As tests/cases' programs are run: (exit status, standard output, standard error)."""
@@ -137,8 +138,11 @@ class Library:
                     digest = bytes.fromhex(each["callHash"]) if each.get("callHash") else None
                     approvals.append(Approval(each["rule"].encode(), each["channel"].encode(), each["thread"].encode(),
                                               each["granted"], each["expires"], digest))
-        lines = [self.decide(policy, with_session(line), base, approvals, int(given["--now"][-1]))
-                 for line in text.split(b"\n") if line]
+        lines = []
+        for line in filter(None, text.split(b"\n")):
+            call = self.call(with_session(line))
+            lines.append(self.decide(policy, call, base, approvals, int(given["--now"][-1])))
+            self.lib.cg_call_free(call[0])
         return 0, b"".join(line + b"\n" for line in lines), b""
 
 

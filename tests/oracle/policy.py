@@ -1,5 +1,5 @@
 """Several documents as one policy (sections 2, 3), and the decision for a call (sections 3, 4, 6)."""
-from . import calls, document, readings, values
+from . import calls, canonical, document, readings, values
 
 BUILT_IN_AUTHORED = ("upload_file",)
 STRICTNESS = {"allow": 0, "require": 1, "deny": 2}
@@ -162,8 +162,7 @@ def other_fields_match(match, call):
 
 
 def path_matches(match, path):
-    from .canonical import is_under
-    if match.prefix is not None and not is_under(path, match.prefix):
+    if match.prefix is not None and not canonical.is_under(path, match.prefix):
         return False
     if match.component is None:
         return True

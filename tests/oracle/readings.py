@@ -117,12 +117,9 @@ class _Maker:
             for item in node.value:
                 self._value(item, is_path, is_uri, tree)
         elif node.kind == "object":
-            # What an object of a base holds are paths of their own, no values of the base.
-            base, self.base = self.base, False
             for member in node.value:
                 name = calls.ascii_lower(member.key)
                 self._value(member.value, name in self.paths, name == "uri", tree)
-            self.base = base
         elif is_path and node.kind in ("number", "bool"):
             self._add(UNREADABLE)
 
