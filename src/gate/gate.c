@@ -32,8 +32,9 @@ void gate_tell_journal(struct gate *gate, struct slice why)
 static bool load_first(struct gate *gate, struct buf *ret_error)
 {
     struct findings errors;
+    struct source_texts texts = {0};
     findings_init(&errors);
-    struct policy *policy = gate_load(gate, &gate->texts, &errors);
+    struct policy *policy = gate_load(gate, &texts, &errors);
     sources_write_errors(ret_error, &errors);
     findings_finish(&errors);
     bool adopted = policy && gate_adopt(gate, policy, &texts);
