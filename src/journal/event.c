@@ -7,37 +7,40 @@
 
 #define PATHS_MAX 65536u /* bytes of the list of paths as written; a mark says how many there were */
 
-static void member(struct buf *buf, const char *name)
-{
-    buf_byte(buf, '"');
-    buf_text(buf, name);
-    buf_bytes(buf, "\":", 2);
-}
-
-static void text_member(struct buf *buf, const char *name, struct slice text)
+/* A member's name stands ready with its quotes and colon: SLICE("\"kind\":"). */
+static void text_member(struct buf *buf, struct slice name, struct slice text)
 {
     if (text.len != 0) {
-        member(buf, name);
+        buf_slice(buf, name);
         redact_text(buf, text);
         buf_byte(buf, ',');
     }
 }
 
-static void constant_member(struct buf *buf, const char *name, const char *text)
+static void constant_member(struct buf *buf, struct slice name, const char *text)
 {
     if (text != NULL) {
-        member(buf, name);
+        buf_slice(buf, name);
         json_write_string(buf, slice_of(text));
         buf_byte(buf, ',');
     }
 }
 
-static void hash_member(struct buf *buf, const char *name, const uint8_t *hash)
+/* Text that needs no escapes, such as hex. */
+static void plain_member(struct buf *buf, struct slice name, struct slice text)
+{
+    buf_slice(buf, name);
+    buf_byte(buf, '"');
+    buf_slice(buf, text);
+    buf_bytes(buf, "\",", 2);
+}
+
+static void hash_member(struct buf *buf, struct slice name, const uint8_t *hash)
 {
     if (hash != NULL) {
         char hex[HASH_HEX + 1];
         hash_to_hex(hash, hex);
-        constant_member(buf, name, hex);
+        plain_member(buf, name, (struct slice){hex, HASH_HEX});
     }
 }
 
@@ -46,7 +49,7 @@ static void paths_member(struct buf *buf, const struct event *event)
     if (event->path_count == 0) {
         return;
     }
-    member(buf, "paths");
+    buf_slice(buf, SLICE("\"paths\":"));
     size_t begin = buf->len;
     buf_byte(buf, '[');
     for (size_t i = 0; i < event->path_count; i++) {
@@ -73,7 +76,7 @@ static bool detail_member(struct buf *buf, struct slice detail, struct json_doc 
     if (!json_parse(doc, detail, &options, &error)) {
         return false;
     }
-    member(buf, "detail");
+    buf_slice(buf, SLICE("\"detail\":"));
     redact_write(buf, doc, json_root(doc));
     buf_byte(buf, ',');
     return true;
@@ -82,10 +85,10 @@ static bool detail_member(struct buf *buf, struct slice detail, struct json_doc 
 static void session_member(struct buf *buf, const struct event *event)
 {
     if (event->has_session) {
-        member(buf, "sessionKey");
-        buf_text(buf, "{\"channel\":");
+        buf_slice(buf, SLICE("\"sessionKey\":"));
+        buf_slice(buf, SLICE("{\"channel\":"));
         redact_text(buf, event->channel);
-        buf_text(buf, ",\"thread\":");
+        buf_slice(buf, SLICE(",\"thread\":"));
         redact_text(buf, event->thread);
         buf_bytes(buf, "},", 2);
     }
@@ -95,26 +98,26 @@ bool event_write(struct buf *buf, const struct event *event, struct json_doc *do
                  struct event_parts *ret_parts)
 {
     size_t begin = buf->len, end[EVENT_PARTS];
-    text_member(buf, "actor", event->actor);
-    hash_member(buf, "callHash", event->call_hash);
-    text_member(buf, "correlationId", event->correlation_id);
+    text_member(buf, SLICE("\"actor\":"), event->actor);
+    hash_member(buf, SLICE("\"callHash\":"), event->call_hash);
+    text_member(buf, SLICE("\"correlationId\":"), event->correlation_id);
     bool done = detail_member(buf, event->detail, doc);
     end[0] = buf->len;
     if (event->input != NULL) {
-        member(buf, "input");
+        buf_slice(buf, SLICE("\"input\":"));
         redact_write(buf, event->input_doc, event->input);
         buf_byte(buf, ',');
     }
-    constant_member(buf, "kind", event->kind);
-    constant_member(buf, "outcome", event->outcome);
+    constant_member(buf, SLICE("\"kind\":"), event->kind);
+    constant_member(buf, SLICE("\"outcome\":"), event->outcome);
     paths_member(buf, event);
     end[1] = buf->len;
-    text_member(buf, "reason", event->reason);
-    text_member(buf, "ruleId", event->rule);
+    text_member(buf, SLICE("\"reason\":"), event->reason);
+    text_member(buf, SLICE("\"ruleId\":"), event->rule);
     end[2] = buf->len;
-    text_member(buf, "server", event->server);
+    text_member(buf, SLICE("\"server\":"), event->server);
     session_member(buf, event);
-    text_member(buf, "toolName", event->tool);
+    text_member(buf, SLICE("\"toolName\":"), event->tool);
     end[3] = buf->len;
     if (!done || !buf_ok(buf) || event->kind == NULL) {
         /* A failed buffer still holds what was staged before this event. */
@@ -139,26 +142,21 @@ bool event_line(struct buf *buf, const char *parts_bytes, const struct event_par
     buf_bytes(buf, part, parts->len[0]);
     part += parts->len[0];
     size_t gap = buf->len;
-    char *hex = buf_reserve(buf, sizeof("\"hash\":\"\",") - 1 + HASH_HEX);
-    if (hex == NULL) {
-        return false;
-    }
-    buf_text(buf, "\"hash\":\"");
-    size_t hex_at = buf->len;
-    buf_added(buf, HASH_HEX);
-    buf_text(buf, "\",");
+    size_t hex_at = gap + sizeof("\"hash\":\"") - 1;
+    plain_member(buf, SLICE("\"hash\":"),
+                 (struct slice){chain->hash, HASH_HEX}); /* room for the hash to come */
     size_t rest = buf->len;
     buf_bytes(buf, part, parts->len[1]);
     part += parts->len[1];
-    constant_member(buf, "prevHash", chain->hash);
+    plain_member(buf, SLICE("\"prevHash\":"), (struct slice){chain->hash, HASH_HEX});
     buf_bytes(buf, part, parts->len[2]);
     part += parts->len[2];
-    member(buf, "seq");
+    buf_slice(buf, SLICE("\"seq\":"));
     buf_u64(buf, chain->seq + 1);
     buf_byte(buf, ',');
     buf_bytes(buf, part, parts->len[3]);
-    constant_member(buf, "ts", ts);
-    buf_text(buf, "\"v\":1}");
+    plain_member(buf, SLICE("\"ts\":"), slice_of(ts));
+    buf_slice(buf, SLICE("\"v\":1}"));
     if (!buf_ok(buf) || buf->len - begin > JOURNAL_LINE_MAX || !hasher_begin(hasher) ||
         !hasher_add(hasher, (struct slice){chain->hash, HASH_HEX}) ||
         !hasher_add(hasher, (struct slice){buf->ptr + begin, gap - begin}) ||

@@ -61,18 +61,24 @@ static bool unchanged_or_cleaned(struct buf *out, struct slice text)
     return false;
 }
 
-void redact_text(struct buf *buf, struct slice text)
+/* `write` writes a JSON string. */
+static void write_clean(struct buf *buf, struct slice text, void (*write)(struct buf *buf, struct slice s))
 {
     struct buf clean;
     buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
     if (unchanged_or_cleaned(&clean, text)) {
-        json_write_bytes(buf, text);
+        write(buf, text);
     } else if (buf_ok(&clean)) {
-        json_write_bytes(buf, buf_slice_of(&clean));
+        write(buf, buf_slice_of(&clean));
     } else {
         buf->failed = true;
     }
     buf_finish(&clean);
+}
+
+void redact_text(struct buf *buf, struct slice text)
+{
+    write_clean(buf, text, json_write_bytes);
 }
 
 /* ---- Values ---- */
@@ -106,7 +112,7 @@ static void write_text(struct redactor *r, const struct json_value *v, enum secr
 {
     struct slice text = json_str(v);
     if (kind == SECRET_NAME_NO) {
-        redact_text(r->out, text);
+        write_clean(r->out, text, json_write_string); /* the reader has seen that it is UTF-8 */
     } else {
         json_write_string(r->out, text.len == 0 ? text : hidden);
     }
@@ -181,6 +187,22 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : (left->key > right->key) - (left->key < right->key);
 }
 
+static void sort_members(struct member *members, uint32_t count)
+{
+    if (count > FEW_MEMBERS) {
+        qsort(members, count, sizeof(*members), by_name);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct member moved = members[i];
+        uint32_t to = i;
+        for (; to > 0 && by_name(&members[to - 1], &moved) > 0; to--) {
+            members[to] = members[to - 1];
+        }
+        members[to] = moved;
+    }
+}
+
 /* Lists the members that may stay, sorted, each name once. Fails for memory. */
 static bool list_members(struct redactor *r, const struct json_value *object, struct member *members,
                          uint32_t most, uint32_t *ret_count)
@@ -193,7 +215,7 @@ static bool list_members(struct redactor *r, const struct json_value *object, st
             return false;
         }
     }
-    qsort(members, count, sizeof(*members), by_name);
+    sort_members(members, count);
     for (uint32_t i = 0; i < count; i++) {
         if (kept == 0 || !slice_eq(members[kept - 1].name, members[i].name)) {
             members[kept++] = members[i];
@@ -228,7 +250,7 @@ static void write_member(struct redactor *r, const struct member *member, bool p
 {
     struct slice name = json_str(member->key);
     enum secret_name own = pair && slice_is(name, "value") ? SECRET_NAME_TEXT : secret_name(name);
-    json_write_bytes(r->out, member->name);
+    json_write_string(r->out, member->name);
     buf_byte(r->out, ':');
     write_value(r, json_member_value(member->key), stricter(own, kind));
 }

@@ -13,67 +13,100 @@
 
 /* ---- Names ---- */
 
-enum where {
-    WHOLE,    /* the name is the word */
-    AT_END,   /* the name ends with the word, digits after it not counted */
-    ANYWHERE, /* the name has the word in it */
-};
-
 struct name_pattern {
-    const char *word; /* lower case, letters and digits */
-    uint8_t where;    /* enum where */
-    uint8_t kind;     /* enum secret_name */
-    bool in_text;     /* also in a text, as in `NAME=value`, `NAME: value`, `--NAME value` */
+    struct slice word; /* lower case, letters and digits */
+    bool whole;        /* the name is the word; else it ends with it, digits after it not counted */
+    uint8_t kind;      /* enum secret_name */
+    bool in_text;      /* also in a text, as in `NAME=value`, `NAME: value`, `--NAME value` */
 };
 
-static const struct name_pattern name_patterns[] = {
-    {"password", ANYWHERE, SECRET_NAME_ALL, true},
-    {"passwd", ANYWHERE, SECRET_NAME_ALL, true},
-    {"passphrase", ANYWHERE, SECRET_NAME_ALL, true},
-    {"passcode", ANYWHERE, SECRET_NAME_ALL, true},
-    {"passwort", ANYWHERE, SECRET_NAME_ALL, true},
-    {"pwd", AT_END, SECRET_NAME_ALL, true}, /* but see not_secret */
-    {"pass", WHOLE, SECRET_NAME_TEXT, false},
-    {"dbpass", AT_END, SECRET_NAME_ALL, true},
-    {"pin", WHOLE, SECRET_NAME_ALL, false},
-    {"otp", WHOLE, SECRET_NAME_ALL, false},
-    {"totp", WHOLE, SECRET_NAME_ALL, false},
-    {"psk", WHOLE, SECRET_NAME_ALL, true},
-    {"cvv", WHOLE, SECRET_NAME_ALL, false},
-    {"cvc", WHOLE, SECRET_NAME_ALL, false},
-    {"secret", ANYWHERE, SECRET_NAME_TEXT, true},
-    {"credential", ANYWHERE, SECRET_NAME_TEXT, true},
-    {"token", AT_END, SECRET_NAME_TEXT, true},
-    {"tokens", AT_END, SECRET_NAME_TEXT, false},
-    {"jwt", AT_END, SECRET_NAME_TEXT, true},
-    {"bearer", AT_END, SECRET_NAME_TEXT, false},
-    {"authorization", AT_END, SECRET_NAME_TEXT, true},
-    {"auth", AT_END, SECRET_NAME_TEXT, false},
-    {"cookie", AT_END, SECRET_NAME_TEXT, true},
-    {"cookies", AT_END, SECRET_NAME_TEXT, false},
-    {"apikey", ANYWHERE, SECRET_NAME_TEXT, true},
-    {"privatekey", ANYWHERE, SECRET_NAME_TEXT, true},
-    {"accesskey", AT_END, SECRET_NAME_TEXT, true},
-    {"accountkey", AT_END, SECRET_NAME_TEXT, true},
-    {"authkey", AT_END, SECRET_NAME_TEXT, true},
-    {"clientkey", AT_END, SECRET_NAME_TEXT, true},
-    {"deploykey", AT_END, SECRET_NAME_TEXT, true},
-    {"encryptionkey", AT_END, SECRET_NAME_TEXT, true},
-    {"hmackey", AT_END, SECRET_NAME_TEXT, true},
-    {"masterkey", AT_END, SECRET_NAME_TEXT, true},
-    {"servicekey", AT_END, SECRET_NAME_TEXT, true},
-    {"sharedkey", AT_END, SECRET_NAME_TEXT, true},
-    {"signingkey", AT_END, SECRET_NAME_TEXT, true},
-    {"sshkey", AT_END, SECRET_NAME_TEXT, true},
-    {"connectionstring", AT_END, SECRET_NAME_TEXT, true},
-    {"signature", AT_END, SECRET_NAME_TEXT, true},
-    {"sig", WHOLE, SECRET_NAME_TEXT, true},
+/* Words that a name may have anywhere in it. */
+static const struct name_pattern words_anywhere[] = {
+    {{"password", 8}, false, SECRET_NAME_ALL, true},     {{"passwd", 6}, false, SECRET_NAME_ALL, true},
+    {{"passphrase", 10}, false, SECRET_NAME_ALL, true},  {{"passcode", 8}, false, SECRET_NAME_ALL, true},
+    {{"passwort", 8}, false, SECRET_NAME_ALL, true},     {{"secret", 6}, false, SECRET_NAME_TEXT, true},
+    {{"credential", 10}, false, SECRET_NAME_TEXT, true}, {{"apikey", 6}, false, SECRET_NAME_TEXT, true},
+    {{"privatekey", 10}, false, SECRET_NAME_TEXT, true},
+};
+
+/* Words that a name ends with, one list for each last letter. */
+static const struct name_pattern words_on_c[] = {
+    {{"cvc", 3}, true, SECRET_NAME_ALL, false},
+};
+static const struct name_pattern words_on_d[] = {
+    {{"pwd", 3}, false, SECRET_NAME_ALL, true},
+};
+static const struct name_pattern words_on_e[] = {
+    {{"cookie", 6}, false, SECRET_NAME_TEXT, true},
+    {{"signature", 9}, false, SECRET_NAME_TEXT, true},
+};
+static const struct name_pattern words_on_g[] = {
+    {{"connectionstring", 16}, false, SECRET_NAME_TEXT, true},
+    {{"sig", 3}, true, SECRET_NAME_TEXT, true},
+};
+static const struct name_pattern words_on_h[] = {
+    {{"auth", 4}, false, SECRET_NAME_TEXT, false},
+};
+static const struct name_pattern words_on_k[] = {
+    {{"psk", 3}, true, SECRET_NAME_ALL, true},
+};
+static const struct name_pattern words_on_n[] = {
+    {{"token", 5}, false, SECRET_NAME_TEXT, true},
+    {{"authorization", 13}, false, SECRET_NAME_TEXT, true},
+    {{"pin", 3}, true, SECRET_NAME_ALL, false},
+};
+static const struct name_pattern words_on_p[] = {
+    {{"otp", 3}, true, SECRET_NAME_ALL, false},
+    {{"totp", 4}, true, SECRET_NAME_ALL, false},
+};
+static const struct name_pattern words_on_r[] = {
+    {{"bearer", 6}, false, SECRET_NAME_TEXT, false},
+};
+static const struct name_pattern words_on_s[] = {
+    {{"tokens", 6}, false, SECRET_NAME_TEXT, false},
+    {{"cookies", 7}, false, SECRET_NAME_TEXT, false},
+    {{"pass", 4}, true, SECRET_NAME_TEXT, false},
+    {{"dbpass", 6}, false, SECRET_NAME_ALL, true},
+};
+static const struct name_pattern words_on_t[] = {
+    {{"jwt", 3}, false, SECRET_NAME_TEXT, true},
+};
+static const struct name_pattern words_on_v[] = {
+    {{"cvv", 3}, true, SECRET_NAME_ALL, false},
+};
+static const struct name_pattern words_on_y[] = {
+    {{"accesskey", 9}, false, SECRET_NAME_TEXT, true},
+    {{"accountkey", 10}, false, SECRET_NAME_TEXT, true},
+    {{"authkey", 7}, false, SECRET_NAME_TEXT, true},
+    {{"clientkey", 9}, false, SECRET_NAME_TEXT, true},
+    {{"deploykey", 9}, false, SECRET_NAME_TEXT, true},
+    {{"encryptionkey", 13}, false, SECRET_NAME_TEXT, true},
+    {{"hmackey", 7}, false, SECRET_NAME_TEXT, true},
+    {{"masterkey", 9}, false, SECRET_NAME_TEXT, true},
+    {{"servicekey", 10}, false, SECRET_NAME_TEXT, true},
+    {{"sharedkey", 9}, false, SECRET_NAME_TEXT, true},
+    {{"signingkey", 10}, false, SECRET_NAME_TEXT, true},
+    {{"sshkey", 6}, false, SECRET_NAME_TEXT, true},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+#define LIST(array)                                                                                          \
+    {                                                                                                        \
+        (array), COUNT(array)                                                                                \
+    }
+
+static const struct name_list {
+    const struct name_pattern *words;
+    size_t count;
+} words_by_end[128] = {
+    ['c'] = LIST(words_on_c), ['d'] = LIST(words_on_d), ['e'] = LIST(words_on_e), ['g'] = LIST(words_on_g),
+    ['h'] = LIST(words_on_h), ['k'] = LIST(words_on_k), ['n'] = LIST(words_on_n), ['p'] = LIST(words_on_p),
+    ['r'] = LIST(words_on_r), ['s'] = LIST(words_on_s), ['t'] = LIST(words_on_t), ['v'] = LIST(words_on_v),
+    ['y'] = LIST(words_on_y),
 };
 
 /* The working directory of a shell. */
 static const char *const not_secret[] = {"pwd", "oldpwd"};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static bool is_digit(char c)
 {
@@ -107,43 +140,67 @@ static struct slice plain_name(struct slice name, char out[NAME_LENGTH])
     return (struct slice){out, len};
 }
 
-static bool name_matches(const struct name_pattern *pattern, struct slice name, struct slice without_digits)
+static bool name_has(struct slice name, struct slice word)
 {
-    struct slice word = slice_of(pattern->word);
-    switch ((enum where)pattern->where) {
-    case WHOLE:
-        return slice_eq(name, word);
-    case AT_END:
-        return slice_ends_with(without_digits, word);
-    case ANYWHERE:
-        return name.len >= word.len && memmem(name.ptr, name.len, word.ptr, word.len) != NULL;
+    for (size_t i = 0; i + word.len <= name.len; i++) {
+        if (name.ptr[i] == word.ptr[0] && memcmp(name.ptr + i, word.ptr, word.len) == 0) {
+            return true;
+        }
     }
     return false;
+}
+
+#define BIT(c) (UINT32_C(1) << ((c)&31))
+
+static enum secret_name kind_of(const struct name_pattern *pattern, bool in_text)
+{
+    return pattern->in_text || !in_text ? (enum secret_name)pattern->kind : SECRET_NAME_NO;
+}
+
+/* A word that stands anywhere in the name. */
+static enum secret_name look_inside(struct slice name, bool in_text)
+{
+    uint32_t letters = 0;
+    for (size_t i = 0; i < name.len; i++) {
+        letters |= BIT(name.ptr[i]);
+    }
+    for (size_t i = 0; i < COUNT(words_anywhere); i++) {
+        struct slice word = words_anywhere[i].word;
+        uint32_t needed = BIT(word.ptr[0]) | BIT(word.ptr[word.len - 1]);
+        if ((letters & needed) == needed && name_has(name, word)) {
+            return kind_of(&words_anywhere[i], in_text);
+        }
+    }
+    return SECRET_NAME_NO;
 }
 
 static enum secret_name look_up(struct slice raw, bool in_text)
 {
     char bytes[NAME_LENGTH];
     struct slice name = plain_name(raw, bytes);
-    struct slice without_digits = name;
-    while (without_digits.len > 0 && is_digit(name.ptr[without_digits.len - 1])) {
-        without_digits.len--;
+    struct slice stem = name; /* without the digits at its end */
+    while (stem.len > 0 && is_digit(name.ptr[stem.len - 1])) {
+        stem.len--;
     }
-    if (without_digits.len < 3) {
-        return SECRET_NAME_NO; /* shorter than every word of the table */
+    if (stem.len < 3) {
+        return SECRET_NAME_NO; /* shorter than every word of the tables */
     }
     for (size_t i = 0; i < COUNT(not_secret); i++) {
         if (slice_is(name, not_secret[i])) {
             return SECRET_NAME_NO;
         }
     }
-    for (size_t i = 0; i < COUNT(name_patterns); i++) {
-        const struct name_pattern *pattern = &name_patterns[i];
-        if ((pattern->in_text || !in_text) && name_matches(pattern, name, without_digits)) {
-            return (enum secret_name)pattern->kind;
+    const struct name_list *list = &words_by_end[(unsigned char)stem.ptr[stem.len - 1]];
+    for (size_t i = 0; i < list->count; i++) {
+        const struct name_pattern *pattern = &list->words[i];
+        if (slice_ends_with(stem, pattern->word) && (!pattern->whole || name.len == pattern->word.len)) {
+            enum secret_name kind = kind_of(pattern, in_text);
+            if (kind != SECRET_NAME_NO) {
+                return kind;
+            }
         }
     }
-    return SECRET_NAME_NO;
+    return look_inside(name, in_text);
 }
 
 enum secret_name secret_name(struct slice name)
@@ -234,11 +291,6 @@ static const struct prefix on_y[] = {
     {"ya29.", "Google token", DASHED, 20, true},
 };
 
-#define LIST(array)                                                                                          \
-    {                                                                                                        \
-        (array), COUNT(array)                                                                                \
-    }
-
 static const struct prefix_list {
     const struct prefix *prefixes;
     size_t count;
@@ -247,6 +299,31 @@ static const struct prefix_list {
     ['g'] = LIST(on_g),       ['h'] = LIST(on_h),       ['l'] = LIST(on_l),       ['n'] = LIST(on_n),
     ['p'] = LIST(on_p),       ['r'] = LIST(on_r),       ['s'] = LIST(on_s),       ['w'] = LIST(on_w),
     ['x'] = LIST(on_x),       ['y'] = LIST(on_y),
+};
+
+/* Which second bytes are worth a look behind a first one, by their low five bits: most of a text is passed
+ * over by this alone. Must know every prefix above and every form below. */
+static const uint32_t seconds[256] = {
+    ['-'] = BIT('-'),
+    [':'] = UINT32_MAX,
+    ['='] = UINT32_MAX,
+    ['A'] = BIT('K') | BIT('S') | BIT('I') | BIT('G') | BIT('T') | BIT('C'),
+    ['B'] = BIT('e'),
+    ['G'] = BIT('O'),
+    ['S'] = BIT('G'),
+    ['b'] = BIT('e'),
+    ['d'] = BIT('c') | BIT('a') | BIT('o'),
+    ['e'] = BIT('y'),
+    ['g'] = BIT('h') | BIT('i') | BIT('l'),
+    ['h'] = BIT('f') | BIT('v') | BIT('o'),
+    ['l'] = BIT('i'),
+    ['n'] = BIT('p'),
+    ['p'] = BIT('y'),
+    ['r'] = BIT('k'),
+    ['s'] = BIT('k') | BIT('h'),
+    ['w'] = BIT('h'),
+    ['x'] = BIT('o') | BIT('a'),
+    ['y'] = BIT('a'),
 };
 
 static bool in_run(char c, enum run run)
@@ -297,7 +374,7 @@ static bool find_prefix(struct slice text, size_t at, struct secret *ret_secret)
     const struct prefix_list *list = first < COUNT(prefix_lists) ? &prefix_lists[first] : NULL;
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         const struct prefix *prefix = &list->prefixes[i];
-        if (at + 1 >= text.len || text.ptr[at + 1] != prefix->text[1] || !starts_at(text, at, prefix->text) ||
+        if (text.ptr[at + 1] != prefix->text[1] || !starts_at(text, at, prefix->text) ||
             (prefix->alone && at > 0 && is_alnum(text.ptr[at - 1]))) {
             continue;
         }
@@ -438,9 +515,10 @@ static bool find_bearer(struct slice text, size_t at, struct secret *ret_secret)
     return true;
 }
 
+/* Not the backquote: a shell runs what stands between two of those. */
 static bool is_quote(char c)
 {
-    return c == '"' || c == '\'' || c == '`';
+    return c == '"' || c == '\'';
 }
 
 /* Text that a shell would run, or that is a secret no more: left for people to see. */
@@ -459,7 +537,7 @@ static bool find_url_password(struct slice text, size_t at, struct secret *ret_s
     size_t colon = 0, end = 0;
     for (size_t i = at + 3; i < text.len; i++) {
         char c = text.ptr[i];
-        if ((unsigned char)c <= ' ' || is_quote(c) || strchr("/?#<>\\", c) != NULL) {
+        if ((unsigned char)c <= ' ' || is_quote(c) || strchr("`/?#<>\\", c) != NULL) {
             break;
         }
         if (c == ':' && colon == 0) {
@@ -628,15 +706,16 @@ static bool find_at(struct secret_scan *scan, size_t at, struct secret *ret_secr
 
 bool secret_next(struct secret_scan *scan, struct secret *ret_secret)
 {
+    const unsigned char *bytes = (const unsigned char *)scan->text.ptr;
+    /* Nothing begins at the last byte of a text. */
+    size_t stop = scan->stop < scan->text.len ? scan->stop : scan->text.len == 0 ? 0 : scan->text.len - 1;
     struct secret found;
-    size_t stop = scan->stop < scan->text.len ? scan->stop : scan->text.len;
     for (size_t at = scan->at; at < stop; at++) {
-        if (!find_at(scan, at, &found)) {
-            continue;
+        if ((seconds[bytes[at]] >> (bytes[at + 1] & 31) & 1) != 0 && find_at(scan, at, &found)) {
+            scan->at = found.end;
+            *ret_secret = found;
+            return true;
         }
-        scan->at = found.end;
-        *ret_secret = found;
-        return true;
     }
     scan->at = scan->at < stop ? stop : scan->at;
     return false;

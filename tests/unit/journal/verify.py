@@ -86,8 +86,9 @@ def check_event(line, seq, prev):
         if type(event.get(name)) is not str:
             raise Fault("no " + name)
     if seq == 0:
-        anchor = event["detail"]["anchor"] if event["kind"] == "system.boot" and "detail" in event else None
-        if type(anchor) is not str:
+        detail = event.get("detail")
+        anchor = detail.get("anchor") if type(detail) is dict else None
+        if event["kind"] != "system.boot" or type(anchor) is not str:
             raise Fault("no anchor")
         prev = sha256(anchor)
     if event["prevHash"] != prev:
