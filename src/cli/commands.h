@@ -9,6 +9,7 @@ extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_eval;
 extern const struct command command_explain;
+extern const struct command command_hook;
 extern const struct command command_journal;
 extern const struct command command_pending;
 extern const struct command command_refuse;
@@ -18,5 +19,8 @@ extern const struct command command_run;
 extern const struct command command_schema;
 extern const struct command command_status;
 extern const struct command command_test;
+
+/* Makes a hook's deny stand ready. Called before anything else in the program. */
+void hook_prepare(int argc, char **argv);
 
 #endif

@@ -4,7 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
-#include "cli/command.h"
+#include "cli/commands.h"
 
 mode_t umask_at_start;
 
@@ -26,6 +26,9 @@ static int compare(const void *name, const void *command)
 
 int main(int argc, char **argv)
 {
+    /* A host takes a hook that fails for leave to go on: its deny must stand ready before anything can. */
+    if (argc >= 2 && strcmp(argv[1], command_hook.name) == 0)
+        hook_prepare(argc - 1, argv + 1);
 #ifndef __SANITIZE_ADDRESS__ /* whose leak check must trace the process */
     /* The agent runs as the same user: it must not read this process's memory, nor a core of it. */
     prctl(PR_SET_DUMPABLE, 0);

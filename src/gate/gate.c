@@ -50,6 +50,7 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         return NULL;
     }
     gate->options = *options;
+    gate->calls = options->base;
     gate->started_ms = clock_wall_ms();
     buf_init(&gate->refused, 1u << 20);
     struct buf boot;
@@ -87,6 +88,11 @@ void gate_close(struct gate *gate)
 const struct policy *gate_policy(const struct gate *gate)
 {
     return gate->policy;
+}
+
+void gate_start_from(struct gate *gate, const struct path_base *base)
+{
+    gate->calls = *base;
 }
 
 bool gate_commit(struct gate *gate)

@@ -76,6 +76,14 @@ struct outcome gate_judge(struct gate *gate, const struct call *call, const stru
  * OUTCOME_HELD with held.number 0. */
 struct outcome gate_judge_unheld(struct gate *gate, const struct call *call);
 
+/* Where the paths of the calls that follow start from. A hook learns it from its message, when the policy is
+ * loaded already; the policy's own prefixes keep theirs. What `base` points to must outlive those calls. */
+void gate_start_from(struct gate *gate, const struct path_base *base);
+
+/* Whether an authored rule decides every reading of the call just judged, not only the one that spoke for
+ * all: what a surface asks before it says more than "not denied". */
+bool gate_judged_by_rules(const struct gate *gate);
+
 /* A call that could not even be read: `cause` CAUSE_MALFORMED (with a constant phrase) or CAUSE_OVER_LIMIT.
  * Always a deny; journalled with what is known (tool may be empty). */
 struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,

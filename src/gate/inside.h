@@ -42,6 +42,7 @@ void registry_leave(struct registry *registry);
 struct gate {
     struct gate_options options;
     struct desk desk;
+    struct path_base calls; /* where paths of calls start; options.base is where prefixes do */
     struct decider decider;
     struct policy *policy;
     struct source_texts texts;

@@ -437,7 +437,7 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     struct approvals none = {.channel = call->channel, .thread = call->thread};
     arena_reset(&gate->desk.arena);
     judged.decision =
-        decide(&gate->decider, gate->policy, call, &gate->options.base, gate->options.readings_flags, &none);
+        decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
     judged.hashed = call->input && decide_hash(&gate->decider, call, judged.hash);
     if ((call->input && !judged.hashed) ||
         !judged_paths(&gate->decider.readings, &gate->desk.arena, &judged.paths, &judged.path_count))
@@ -500,6 +500,17 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
     struct outcome outcome = deny(gate, &judged);
     buf_finish(&reason);
     return outcome;
+}
+
+bool gate_judged_by_rules(const struct gate *gate)
+{
+    const struct decider *decider = &gate->decider;
+    struct approvals none = {0};
+    bool by_rules = decider->readings.count > 0;
+    for (size_t i = 0; i < decider->readings.count && by_rules; i++)
+        by_rules =
+            policy_evaluate(gate->policy, &decider->facts, &decider->readings.list[i], 1, &none).rule != NULL;
+    return by_rules;
 }
 
 void gate_note(struct gate *gate, const struct event *event)

@@ -97,6 +97,11 @@ const char *source_state_name(enum source_state state)
     return (unsigned)state < sizeof names / sizeof *names ? names[state] : "";
 }
 
+bool sources_add_built_in(struct sources *sources, const char *name, const char *text)
+{
+    return add(sources, (struct source_file){.path = name, .tier = TIER_DEFAULT, .text = text}, true);
+}
+
 /* An admin file decides over everything: nobody else may be able to write it. Judged on the descriptor that
  * is parsed, so that no exchange of the name between check and use matters. */
 static const char *refusal_of_admin_file(const struct stat *st)
@@ -146,6 +151,13 @@ static struct finding *file_finding(struct findings *errors, const struct source
 static enum read_result read_source(const struct source_file *file, uint32_t index, struct buf *text,
                                     struct findings *errors)
 {
+    if (file->text) {
+        buf_text(text, file->text);
+        if (buf_ok(text))
+            return READ_DONE;
+        file_finding(errors, file, index, "no memory");
+        return READ_FAILED;
+    }
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0) {
         if (errno == ENOENT && file->optional)

@@ -13,7 +13,8 @@ struct source_file {
     const char *path;
     enum tier tier;
     bool at_tier;
-    bool optional; /* a standard place: may be missing */
+    bool optional;    /* a standard place: may be missing */
+    const char *text; /* the document itself, part of the program; `path` is its name. NULL: a file */
 };
 
 struct sources {
@@ -36,6 +37,10 @@ MUST_USE bool sources_add_places(struct sources *sources, const struct path_base
 
 /* Adds one file that may be missing, loaded at a tier, in front of (first) or behind the others. */
 MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
+
+/* Adds a document that is part of the program, in front of the others, as the operator's own: what a surface
+ * knows of its callers' arguments. Later documents may take away what it adds. `text` is not copied. */
+MUST_USE bool sources_add_built_in(struct sources *sources, const char *name, const char *text);
 
 enum source_state {
     SOURCE_ABSENT, /* a standard place where no file is */

@@ -1,53 +1,131 @@
 /* `callgate hook HOST`: the adapters between coding agents' hooks and the one door. One file a host.
  *
- * Every host lets a call go on when its hook crashes, is slow, or prints the wrong shape. So: the whole
- * answer is printed with one write, a deny stands ready before anything can fail, and a deadline of our own,
- * a fatal signal, no memory, a message that cannot be read, and every failure of the door print that deny. */
+ * Every host lets a call go on when its hook crashes, is slow, or prints the wrong shape. So: a deny of the
+ * host's shape stands ready before anything can fail (emergency.h); a deadline of our own, a fatal signal, no
+ * memory, a message that cannot be read, and every failure of the door give that deny; the whole answer is
+ * a constant text and leaves with one write.
+ *
+ * Hosts are constants. A message owns its documents and its arena. */
 #ifndef HOOK_HOOK_H
 #define HOOK_HOOK_H
 
 #include "gate/gate.h"
 
-/* How a host is to be answered. */
+/* How a host is to be answered. The zero value is deny. */
 enum hook_answer {
-    HOOK_DENY = 0,
-    HOOK_ASK,   /* the host's own question to its user */
-    HOOK_NONE,  /* no opinion: the host's own rules decide */
-    HOOK_ALLOW, /* the host's allow; only with --grant */
+    HOOK_DENY = 0x00000000,
+    HOOK_ASK = 0x0f0f3c3c,   /* the host's own question to its user */
+    HOOK_NONE = 0x33cc0ff0,  /* no opinion: the host's own rules decide */
+    HOOK_ALLOW = 0x6996a55a, /* the host's allow; only with --grant */
 };
 
-/* What a host's message says. Slices point into the message's document or the arena. */
+/* An event on which a host waits for an answer, with the answers as they are printed, each a whole line.
+ * Constants, so that nothing can fail between a decision and its answer. */
+struct hook_event {
+    const char *name;  /* as the message says it */
+    const char *deny;  /* never NULL, never empty */
+    const char *ask;   /* NULL: this host has no question of its own here, or does not heed it */
+    const char *none;  /* may be empty: then nothing is printed */
+    const char *allow; /* NULL: this host has no allow here */
+    int deny_code;     /* exit code of a deny; every other answer is 0 */
+    bool dialog;       /* comes only when the host is about to ask its user: no opinion is its question */
+};
+
+/* Whether the host asks its user in the mode that the message shows. */
+enum hook_mode {
+    HOOK_MODE_UNKNOWN = 0,
+    HOOK_MODE_ASKS,       /* this host is known to ask in this mode */
+    HOOK_MODE_ASKS_NOBODY /* bypass, auto, headless: its question would be answered by nobody */
+};
+
+/* What a host's message says. Slices point into the message's documents or its arena. */
 struct hook_message {
-    struct call_name *names; /* every way to split a flattened MCP name; one for a built-in tool */
-    size_t name_count;
-    const struct json_value *input; /* an object of doc */
+    const struct hook_event *event;
+    bool silent; /* an event that decides nothing (SessionStart, ...): no opinion whatever the policy */
+    enum hook_mode mode;
     struct slice session, cwd;
-    bool host_asks;   /* the message shows a mode in which this host is known to ask its user */
-    bool no_decision; /* an event that decides nothing (SessionStart, …): HOOK_NONE whatever the policy */
-    struct json_doc doc;
-    struct json_doc inner; /* of hosts that send the input as text */
+    const struct slice *roots; /* more starts of relative paths; may be NULL */
+    size_t root_count;
+    struct call_name *names; /* every way to understand the tool's name; at least one */
+    size_t name_count;
+    bool server_unknown; /* the tool is some server's, and the message does not tell whose */
+    const struct json_doc *input_doc;
+    const struct json_value *input; /* an object of input_doc */
+    const char *fault;     /* of a message that cannot be read: a constant phrase that echoes nothing */
+    bool over_limit;       /* ... because it is over a limit */
+    struct json_doc doc;   /* the message */
+    struct json_doc inner; /* the input where it is not an object of the message */
+    struct buf text;       /* what inner was read from */
     struct arena arena;
 };
 
-/* A host: how its message is read and how it is answered. */
-struct hook_host {
-    const char *name; /* "claude-code" */
-    const char *summary;
-    uint32_t deadline_ms; /* ours by default: shorter than the host's */
-    bool can_ask;         /* the host has a question of its own */
-    bool can_allow;
-
-    /* Reads a message. False: deny (ret_message is not used). */
-    bool (*read)(struct hook_message *ret_message, struct slice text, const struct call_name *servers,
-                 size_t server_count);
-
-    /* Appends what goes to standard output, and to standard error; returns the exit code. Must not fail for
-     * HOOK_DENY with message NULL: that is the deny that stands ready. */
-    int (*answer)(struct buf *out, struct buf *err, enum hook_answer answer,
-                  const struct hook_message *message);
+/* Where a host's configuration may stand that names its MCP servers. */
+struct hook_places {
+    struct slice home; /* absolute */
 };
 
+struct hook_host {
+    const char *name; /* "claude-code": also the channel of its sessions */
+    const char *summary;
+    uint32_t deadline_ms;            /* ours by default: shorter than the host's own */
+    const struct hook_event *events; /* the first is that of a message that cannot be read */
+    size_t event_count;
+    const char *const *silent;  /* names of events that decide nothing; NULL at the end */
+    const char *path_arguments; /* a policy document: arguments of the host's own tools that are paths */
+    bool says_why;              /* standard error of a run that is no error is not shown to the agent */
+
+    /* Takes event, session and call out of the message, whose document is there and is an object. False with
+     * `fault` or `over_limit`, or without them when memory ran out: deny. */
+    bool (*read)(struct hook_message *message, const struct hook_places *places);
+};
+
+extern const struct hook_host hook_claude_code, hook_gemini, hook_codex, hook_cursor, hook_opencode;
 extern const struct hook_host *const hook_hosts[];
 extern const size_t hook_host_count;
+
+/* The host or its event of a name, or NULL. */
+const struct hook_host *hook_host_find(const char *name);
+const struct hook_event *hook_event_find(const struct hook_host *host, struct slice name);
+
+/* ---- Messages ---- */
+
+MUST_USE bool hook_message_init(struct hook_message *message);
+void hook_message_finish(struct hook_message *message);
+
+/* Reads a message of a host. False: deny, by message->event, which is always set; `fault` or `over_limit` say
+ * why unless memory ran out. */
+MUST_USE bool hook_message_read(struct hook_message *message, const struct hook_host *host,
+                                const struct hook_event *expected, struct slice text,
+                                const struct hook_places *places);
+
+/* ---- One run ---- */
+
+enum hook_asking {
+    HOOK_ASKING_AUTO = 0, /* through the host where it is known to ask, else held here */
+    HOOK_ASKING_HOST,     /* through the host wherever it can ask */
+    HOOK_ASKING_CALLGATE, /* held here */
+};
+
+struct hook_options {
+    const struct hook_host *host;
+    const struct hook_event *event; /* what a message that does not say so is taken for */
+    struct sources *sources;        /* the host's own path arguments are added in front */
+    const char *state_dir;
+    struct path_base base; /* where the policy's prefixes start; a call's paths start at its message's cwd */
+    enum hook_asking asking;
+    bool grant;                /* an authored allow is the host's allow, not only no opinion */
+    const char *const *except; /* names of servers that stand behind `callgate run` */
+    size_t except_count;
+    uint32_t deadline_ms; /* from the start of the process */
+    enum journal_fsync fsync;
+    bool journal_optional;
+    int in; /* where the message comes from: 0 in the program */
+    void (*say)(const char *line);
+};
+
+/* Reads one message, hands its call to the door, waits for people if it must, and says how the host is to be
+ * answered; ret_event is the event to answer. Arms the deadline as it goes (emergency.h); gives up a little
+ * before it. */
+MUST_USE enum hook_answer hook_run(const struct hook_options *options, const struct hook_event **ret_event);
 
 #endif

@@ -1,0 +1,123 @@
+/* Claude Code: PreToolUse and PermissionRequest. */
+#include "hook/message.h"
+
+#define DENY_TEXT "Denied by Callgate."
+
+static const struct hook_event events[] = {
+    {
+        .name = "PreToolUse",
+        .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\","
+                "\"permissionDecisionReason\":\"" DENY_TEXT "\"}}\n",
+        .ask = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"ask\","
+               "\"permissionDecisionReason\":\"Callgate asks for your approval.\"}}\n",
+        .none = "",
+        .allow = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\","
+                 "\"permissionDecisionReason\":\"Allowed by Callgate.\"}}\n",
+    },
+    {
+        /* Newer versions do not heed an exit code here, so the text must say it. */
+        .name = "PermissionRequest",
+        .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
+                "{\"behavior\":\"deny\",\"message\":\"" DENY_TEXT "\"}}}\n",
+        .none = "",
+        .allow = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
+                 "{\"behavior\":\"allow\"}}}\n",
+        .dialog = true,
+    },
+};
+
+/* Whatever is not named here and carries a call is judged. */
+static const char *const silent[] = {
+    "PostToolUse",        "PostToolUseFailure",
+    "PermissionDenied",   "Notification",
+    "UserPromptSubmit",   "SessionStart",
+    "SessionEnd",         "Stop",
+    "StopFailure",        "SubagentStart",
+    "SubagentStop",       "PreCompact",
+    "PostCompact",        "Setup",
+    "TaskCreated",        "TaskCompleted",
+    "TeammateIdle",       "ConfigChange",
+    "CwdChanged",         "FileChanged",
+    "InstructionsLoaded", "WorktreeCreate",
+    "WorktreeRemove",     NULL,
+};
+
+static enum hook_mode mode_of(const struct hook_message *message)
+{
+    static const char *const asks[] = {"default", "plan", "acceptEdits"};
+    static const char *const asks_nobody[] = {"bypassPermissions", "auto", "dontAsk"};
+    const struct json_value *mode = json_get(&message->doc, json_root(&message->doc), "permission_mode");
+    if (!json_is(mode, JSON_STRING))
+        return HOOK_MODE_UNKNOWN;
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        if (slice_is(json_str(mode), asks[i]))
+            return HOOK_MODE_ASKS;
+        if (slice_is(json_str(mode), asks_nobody[i]))
+            return HOOK_MODE_ASKS_NOBODY;
+    }
+    return HOOK_MODE_UNKNOWN;
+}
+
+/* ~/.claude.json holds the user's servers, and those of each project under its directory. */
+static bool add_user_servers(struct hook_message *message, struct hook_servers *servers,
+                             const struct hook_places *places)
+{
+    struct config_file config;
+    config_open(&config, places->home, ".claude.json");
+    const struct json_doc *doc = &config.doc;
+    const struct json_value *projects = json_get(doc, config.root, "projects");
+    bool ok = servers_add(message, servers, &config, json_get(doc, config.root, "mcpServers"));
+    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir)) {
+        struct slice key = dir;
+        while (key.len > 1 && key.ptr[key.len - 1] == '/')
+            key.len--;
+        ok = servers_add(message, servers, &config,
+                         json_get(doc, json_get_slice(doc, projects, key), "mcpServers"));
+    }
+    config_close(&config);
+    return ok;
+}
+
+static bool take_name(struct hook_message *message, const struct hook_places *places)
+{
+    static const struct slice prefix = {"mcp__", 5}, separator = {"__", 2};
+    struct slice tool;
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+        return false;
+    if (!slice_starts_with(tool, prefix))
+        return message_take_name(message, tool);
+    struct hook_servers servers = {0};
+    struct config_file managed;
+    config_open(&managed, SLICE("/etc/claude-code"), "managed-mcp.json");
+    bool ok = servers_add(message, &servers, &managed, json_get(&managed.doc, managed.root, "mcpServers")) &&
+              add_user_servers(message, &servers, places) &&
+              servers_add_above(message, &servers, message->cwd, ".mcp.json", "mcpServers") &&
+              split_name(message, slice_from(tool, prefix.len), separator, &servers, tool, false);
+    config_close(&managed);
+    return ok;
+}
+
+static bool read(struct hook_message *message, const struct hook_places *places)
+{
+    if (!message_take_event(message, &hook_claude_code, "hook_event_name"))
+        return false;
+    if (message->silent)
+        return true;
+    message->mode = mode_of(message);
+    return message_take_session(message, "session_id") && message_take_cwd(message, "cwd") &&
+           take_name(message, places) &&
+           message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"));
+}
+
+const struct hook_host hook_claude_code = {
+    .name = "claude-code",
+    .summary = "Claude Code",
+    .deadline_ms = 570000,
+    .events = events,
+    .event_count = sizeof events / sizeof *events,
+    .silent = silent,
+    .path_arguments = "{\"pathArguments\":{\"Glob\":[\"pattern\"],\"EnterWorktree\":[\"name\"]},"
+                      "\"treeArguments\":{\"LS\":[\"path\"]}}",
+    .says_why = true,
+    .read = read,
+};

@@ -1,0 +1,89 @@
+/* What the hosts' readers share: parts of a message, names of tools. Nothing outside src/hook includes this.
+ */
+#ifndef HOOK_MESSAGE_H
+#define HOOK_MESSAGE_H
+
+#include "hook/hook.h"
+
+/* Ends the reading of a message with the phrase of its fault; always false. */
+bool message_fault(struct hook_message *message, const char *phrase);
+
+/* Takes the event's name; one that decides nothing makes the message silent; an unknown one is taken for the
+ * event that was expected. */
+MUST_USE bool message_take_event(struct hook_message *message, const struct hook_host *host, const char *key);
+
+/* A member of the message that must be a non-empty string; false with `phrase`. */
+MUST_USE bool message_text(struct hook_message *message, const char *key, const char *phrase,
+                           struct slice *ret_text);
+
+/* Takes the working directory, which must be an absolute path. */
+MUST_USE bool message_take_cwd(struct hook_message *message, const char *key);
+
+/* Takes the session. */
+MUST_USE bool message_take_session(struct hook_message *message, const char *key);
+
+/* Takes the tool's input, which must be an object: of the message, or the text of one. */
+MUST_USE bool message_take_input(struct hook_message *message, const struct json_value *input);
+MUST_USE bool message_take_input_text(struct hook_message *message, struct slice text);
+
+/* The tool has this name and no other. */
+MUST_USE bool message_take_name(struct hook_message *message, struct slice tool);
+
+/* ---- Flattened names (split.c) ---- */
+
+/* A server as the host's configuration names it, for telling where a flattened name splits. */
+struct hook_server {
+    struct slice name;     /* as configured */
+    struct slice spelled;  /* as it stands in a flattened name */
+    struct slice launched; /* the command line or the URL, where the host tells it; may be empty */
+};
+
+struct hook_servers {
+    struct hook_server *list;
+    size_t count;
+    size_t cap;
+    bool partial; /* there may be more, in a form that is not read */
+};
+
+/* The names of a tool that is written SERVER, `separator`, TOOL: the pairs with the known servers that it can
+ * begin with; if there are none, the pairs of every possible split. `flat` is without the host's own prefix.
+ * No possible split: `whole` alone. `whole_too`: `whole` may also be a tool's own name. */
+MUST_USE bool split_name(struct hook_message *message, struct slice flat, struct slice separator,
+                         const struct hook_servers *servers, struct slice whole, bool whole_too);
+
+/* The names of a tool whose server the message does not tell: that of every server that the policy names, and
+ * that of any other. */
+MUST_USE bool names_of_every_server(struct hook_message *message, const struct policy *policy);
+
+/* A server's name as hosts spell it in flattened names: what is no letter, digit, `_` or `-` stands as `_`.
+ */
+struct slice spelled_name(struct arena *arena, struct slice name);
+
+/* ---- The host's configuration (servers.c). What is missing or cannot be read is passed over. ---- */
+
+/* A JSON file, comments and trailing commas allowed. */
+struct config_file {
+    struct buf text;
+    struct json_doc doc;
+    const struct json_value *root; /* NULL: it is missing or cannot be read */
+};
+void config_open(struct config_file *ret_config, struct slice dir, const char *file);
+void config_close(struct config_file *config);
+
+/* Adds the members of an object as servers; NULL or another type adds none. False only when memory ran out.
+ */
+MUST_USE bool servers_add(struct hook_message *message, struct hook_servers *servers,
+                          const struct config_file *config, const struct json_value *object);
+
+/* The directory above, or one with ptr NULL above the root. For walking up from cwd. */
+struct slice directory_above(struct slice dir);
+
+/* The same for member `key` of the file in every directory from `dir` up to the root. */
+MUST_USE bool servers_add_above(struct hook_message *message, struct hook_servers *servers, struct slice dir,
+                                const char *file, const char *key);
+
+/* Adds the tables `[TABLE.NAME]` of a TOML file; any other mention of the table makes the servers partial. */
+MUST_USE bool servers_add_toml(struct hook_message *message, struct hook_servers *servers, struct slice dir,
+                               const char *file, struct slice table);
+
+#endif

@@ -1,0 +1,134 @@
+/* Where the flattened name of an MCP tool splits into server and tool. */
+#include "hook/message.h"
+
+/* More ways than this to understand one name is no name. */
+#define SPLITS_MOST 4096u
+
+static bool plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+struct slice spelled_name(struct arena *arena, struct slice name)
+{
+    /* A character is one `_`, however many bytes it has; astral ones, that some hosts see as two, are two. */
+    char *text = arena_alloc(arena, 2 * name.len + 1);
+    size_t len = 0;
+    if (!text)
+        return (struct slice){0};
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char byte = (unsigned char)name.ptr[i];
+        if (byte >= 0x80 && byte < 0xc0)
+            continue; /* inside a character */
+        text[len++] = plain(name.ptr[i]) ? name.ptr[i] : '_';
+        if (byte >= 0xf0)
+            text[len++] = '_';
+    }
+    return (struct slice){text, len};
+}
+
+static bool add(struct hook_message *message, struct slice server, bool has_server, struct slice tool)
+{
+    for (size_t i = 0; i < message->name_count; i++) {
+        const struct call_name *name = &message->names[i];
+        if (name->has_server == has_server && slice_eq(name->server, server) && slice_eq(name->tool, tool))
+            return true;
+    }
+    if (message->name_count == SPLITS_MOST) {
+        message->over_limit = true;
+        return false;
+    }
+    message->names[message->name_count++] =
+        (struct call_name){.server = server, .has_server = has_server, .tool = tool};
+    return true;
+}
+
+/* The pairs with servers that the host knows: under the name it was configured with, and as spelled here. */
+static bool add_known(struct hook_message *message, struct slice flat, struct slice separator,
+                      const struct hook_servers *servers)
+{
+    for (size_t i = 0; i < servers->count; i++) {
+        struct slice spelled = servers->list[i].spelled;
+        if (spelled.len == 0 || flat.len <= spelled.len + separator.len ||
+            !slice_starts_with(flat, spelled) || !slice_starts_with(slice_from(flat, spelled.len), separator))
+            continue;
+        struct slice tool = slice_from(flat, spelled.len + separator.len);
+        if (!add(message, servers->list[i].name, true, tool) || !add(message, spelled, true, tool))
+            return false;
+    }
+    return true;
+}
+
+static bool add_every(struct hook_message *message, struct slice flat, struct slice separator)
+{
+    for (size_t at = 1; at + separator.len < flat.len; at++) {
+        if (!slice_starts_with(slice_from(flat, at), separator))
+            continue;
+        if (!add(message, (struct slice){flat.ptr, at}, true, slice_from(flat, at + separator.len)))
+            return false;
+    }
+    return true;
+}
+
+bool split_name(struct hook_message *message, struct slice flat, struct slice separator,
+                const struct hook_servers *servers, struct slice whole, bool whole_too)
+{
+    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof *message->names);
+    message->name_count = 0;
+    if (!message->names || !add_known(message, flat, separator, servers))
+        return false;
+    if ((message->name_count == 0 || servers->partial) && !add_every(message, flat, separator))
+        return false;
+    if (message->name_count == 0 || whole_too)
+        return add(message, (struct slice){0}, false, whole);
+    return true;
+}
+
+/* ---- Any server ---- */
+
+static bool add_for_tools(struct hook_message *message, const struct call_name *tools, size_t count,
+                          struct slice server, bool has_server)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!add(message, server, has_server, tools[i].tool))
+            return false;
+    return true;
+}
+
+/* Every server that an entry `SERVER/TOOL` of the documents' lists may name; a server's name may hold a `/`.
+ */
+static bool add_servers_of_entry(struct hook_message *message, const struct call_name *tools, size_t count,
+                                 struct slice entry)
+{
+    for (size_t at = 1; at < entry.len; at++)
+        if (entry.ptr[at] == '/' &&
+            !add_for_tools(message, tools, count, (struct slice){entry.ptr, at}, true))
+            return false;
+    return true;
+}
+
+bool names_of_every_server(struct hook_message *message, const struct policy *policy)
+{
+    const struct call_name *tools = message->names;
+    size_t count = message->name_count;
+    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof *message->names);
+    message->name_count = 0;
+    if (!message->names)
+        return false;
+    uint32_t last = 0; /* rules of one server often stand together */
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        uint32_t server = policy->rules[i].match.server;
+        if (server == 0 || server == last)
+            continue;
+        last = server;
+        if (!add_for_tools(message, tools, count, policy_text(policy, server), true))
+            return false;
+    }
+    for (uint32_t i = 0; i < policy->entry_count; i++) {
+        const struct policy_entry *entry = &policy->entries[i];
+        uint32_t symbol = entry->list == LIST_REQUIRED ? entry->name : entry->key;
+        if (!add_servers_of_entry(message, tools, count, policy_text(policy, symbol)))
+            return false;
+    }
+    return add_for_tools(message, tools, count, (struct slice){0}, false);
+}

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""tables.py CALLGATE TABLE...: runs each case of the tables and compares output, errors and exit code byte for byte.
+
+A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD: VALUE`:
+    policy   a name from `let` lines, or a document; absent: the table's `default`; `none`: no --policy
+    args     more arguments
+    message  what goes to standard input, %HH is a byte (%25 a per cent sign); `repeat N TEXT` and `endless` work too
+    file     NAME CONTENT: a file in the home directory, %n a line end; repeatable
+    people   approve | refuse | approve 2: what people answer while the call waits
+    out, err, exit   what must come back; absent: nothing, nothing, 0
+`let NAME TEXT` gives a text a name; {NAME} stands for it anywhere. {HOME} is the home directory of the case and
+{CWD} its working directory, a folder in it.
+"""
+import concurrent.futures
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+passed = failed = 0
+
+
+def parse(path):
+    """The lets and the cases of a table."""
+    lets, cases, case = {}, [], None
+    for number, line in enumerate(open(path, encoding="utf-8"), 1):
+        line = line.rstrip("\n")
+        if not line or line.startswith("#"):
+            continue
+        if line.startswith("let "):
+            _, name, text = line.split(" ", 2)
+            lets[name] = expand(text, lets)
+        elif line.startswith("case "):
+            case = {"name": line[5:], "line": number, "file": []}
+            cases.append(case)
+        else:
+            field, _, value = line.strip().partition(":")
+            value = value.strip()
+            if field == "file":
+                case["file"].append(value)
+            elif field in ("policy", "args", "message", "people", "out", "err", "exit") and field not in case:
+                case[field] = value
+            else:
+                sys.exit(f"{path}:{number}: no such field, or twice: {field}")
+    return lets, cases
+
+
+def expand(text, names):
+    for _ in range(3):  # names within names
+        text = re.sub(r"\{([A-Za-z]+)\}", lambda m: names.get(m.group(1), m.group(0)), text)
+    return text
+
+
+def message_bytes(text):
+    repeat = re.match(r"repeat (\d+) (.*)$", text)
+    if repeat:
+        return message_bytes(repeat.group(2)) * int(repeat.group(1))
+    return re.sub(rb"%([0-9a-fA-F]{2})", lambda m: bytes([int(m.group(1), 16)]), text.encode())
+
+
+def answer(callgate, state, word, count):
+    """What people do: wait for the request, then answer it."""
+    for _ in range(1000):
+        listed = subprocess.run([callgate, "pending", "--format", "json", "--state", state], capture_output=True)
+        waiting = json.loads(listed.stdout or b"[]") if listed.returncode == 0 else []
+        if waiting:
+            for i in range(count):
+                subprocess.run([callgate, word, waiting[0]["code"], "--as", f"person{i}", "--state", state],
+                               capture_output=True, check=True)
+            return
+        time.sleep(0.01)
+
+
+def run(callgate, host, lets, case):
+    """Runs one case; (stdout, stderr, exit code) as they were and as they should be."""
+    home = tempfile.mkdtemp(prefix="callgate-hook-")
+    try:
+        names = dict(lets, HOME=home, CWD=os.path.join(home, "project"))
+        os.mkdir(names["CWD"])
+        state = os.path.join(home, "state")
+        for entry in case["file"]:
+            name, _, content = expand(entry, names).partition(" ")
+            os.makedirs(os.path.dirname(os.path.join(home, name)), exist_ok=True)
+            with open(os.path.join(home, name), "wb") as file:
+                file.write(message_bytes(content.replace("%n", "%0a")))
+        argv = [callgate, "hook", host, "--home", home, "--state", state]
+        policy = expand(case.get("policy", "{default}"), names)
+        if policy != "none":
+            with open(os.path.join(home, "policy.json"), "w", encoding="utf-8") as file:
+                file.write(policy)
+            argv += ["--policy", os.path.join(home, "policy.json")]
+        argv += expand(case.get("args", ""), names).split()
+        text = expand(case.get("message", ""), names)
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home)
+        if case.get("people"):
+            process.stdin.write(message_bytes(text))
+            process.stdin.close()
+            process.stdin = None
+            word, _, count = case["people"].partition(" ")
+            answer(callgate, state, word, int(count or 1))
+            out, err = process.communicate(timeout=60)
+        elif text == "endless":
+            out = process.stdout.read()  # our end of its input stays open
+            err = process.stderr.read()
+            process.wait()
+            process.stdin.close()
+        else:
+            out, err = process.communicate(message_bytes(text), timeout=60)
+        want = [expand(case.get(f, ""), names) for f in ("out", "err")]
+        want = [(w + "\n" if w else "").encode().replace(b"%n", b"\n") for w in want]
+        return (out, err, process.returncode), (want[0], want[1], int(expand(case.get("exit", "0"), names)))
+    finally:
+        shutil.rmtree(home)
+
+
+def main():
+    global passed, failed
+    callgate = os.path.abspath(sys.argv[1])
+    for table in sys.argv[2:]:
+        host = os.path.basename(table).rsplit(".", 1)[0]
+        lets, cases = parse(table)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda case: run(callgate, host, lets, case), cases))
+        for case, (got, want) in zip(cases, results):
+            if got == want:
+                passed += 1
+                continue
+            failed += 1
+            print(f"{table}:{case['line']}: {case['name']}")
+            for name, g, w in zip(("out", "err", "exit"), got, want):
+                if g != w:
+                    print(f"    {name}: want {w!r}\n         got  {g!r}")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
