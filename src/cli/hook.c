@@ -65,17 +65,12 @@ void hook_prepare(int argc, char **argv)
 {
     struct wanted wanted = look_at(argc, argv);
     if (wanted.host)
-        emergency_arm(event_of(wanted.host, wanted.event), wanted.host->deadline_ms);
+        emergency_arm(event_of(wanted.host, wanted.event), wanted.host->deadline_ms, !wanted.host->says_why);
 }
 
 static void say_line(const char *line)
 {
     say("%s", line);
-}
-
-static void say_nothing(const char *line)
-{
-    (void)line;
 }
 
 static bool one_of(const char *text, const char *const *words, int *ret_index)
@@ -136,11 +131,13 @@ static int run_host(struct options *options, const struct arguments *a)
         .state_dir = options->state_dir,
         .base = options->base,
         .in = 0,
-        .say = host->says_why ? say_line : say_nothing,
+        .say = say_line,
     };
     int code = fill(&hook, a);
     if (code != -1)
         return code;
+    if (!options_surface_places(&command_hook, options))
+        return EXIT_UNABLE;
     const struct hook_event *event = hook.event;
     enum hook_answer answer = hook_run(&hook, &event);
     emergency_answer(event, answer);

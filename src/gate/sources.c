@@ -69,7 +69,8 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
 
 bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
 {
-    return add(sources, (struct source_file){path, tier, true, true}, first);
+    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true},
+               first);
 }
 
 static bool add_place(struct sources *sources, struct slice dir, const char *name, enum tier tier, bool first)

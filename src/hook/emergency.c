@@ -20,10 +20,11 @@ static const struct hook_event *volatile ready;
 static volatile sig_atomic_t answering;
 static uint64_t armed_ns;
 static char stack[64 << 10];
+static int errors = STDERR_FILENO; /* where the line of a deny goes */
 
 static void write_line(void)
 {
-    (void)!write(STDERR_FILENO, DENY_LINE, sizeof DENY_LINE - 1);
+    (void)!write(errors, DENY_LINE, sizeof DENY_LINE - 1);
 }
 
 /* True when all of the text left, in one write. */
@@ -132,13 +133,24 @@ static void take_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-void emergency_arm(const struct hook_event *event, uint32_t deadline_ms)
+static void silence_standard_error(void)
+{
+    int real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (real < 0 || nothing < 0 || dup2(nothing, STDERR_FILENO) < 0)
+        on_signal(0);
+    errors = real;
+    close(nothing);
+}
+
+void emergency_arm(const struct hook_event *event, uint32_t deadline_ms, bool quiet)
 {
     ready = event;
     armed_ns = clock_mono_ns();
     take_signals();
     emergency_deadline(deadline_ms);
     hold_standard_descriptors();
+    if (quiet && !isatty(STDERR_FILENO))
+        silence_standard_error();
     clearenv(); /* a project's settings can write it */
 }
 

@@ -9,8 +9,10 @@
 
 /* Call before anything that can fail. Makes standard input, output and error exist; forgets the environment;
  * unblocks signals; from now on the deadline and every signal that would end the process print the event's
- * deny in one write and end it with the code that the host reads as a deny. Allocates nothing. */
-void emergency_arm(const struct hook_event *event, uint32_t deadline_ms);
+ * deny in one write and end it with the code that the host reads as a deny. Allocates nothing.
+ * Quiet: standard error takes nothing but the line of a deny, unless it is a terminal, for a host that shows
+ * it to its agent. */
+void emergency_arm(const struct hook_event *event, uint32_t deadline_ms, bool quiet);
 
 /* From now on the deny is this event's. */
 void emergency_event(const struct hook_event *event);

@@ -180,17 +180,6 @@ static bool is_excepted(const struct run *run)
 
 /* ---- The run ---- */
 
-/* No policy at all is no policy that allows everything. */
-static bool find_sources(const struct hook_options *options)
-{
-    struct sources *sources = options->sources;
-    bool named = sources->count > 0 || access(SOURCES_ADMIN_FILE, F_OK) == 0;
-    if (!named)
-        options->say("no policy: name one with --policy FILE");
-    return named && sources_add_standard(sources, SOURCES_ADMIN_FILE, TIER_ADMIN, true) &&
-           sources_add_built_in(sources, options->host->name, options->host->path_arguments);
-}
-
 static void say_lines(const struct hook_options *options, struct buf *text)
 {
     buf_byte(text, '\0');
@@ -220,7 +209,9 @@ static struct gate *open_gate(const struct hook_options *options)
     struct buf error;
     memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof surface - 6));
     buf_init(&error, 1u << 20);
-    struct gate *gate = find_sources(options) ? gate_open(&gate_options, &error) : NULL;
+    struct gate *gate = NULL;
+    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments))
+        gate = gate_open(&gate_options, &error);
     if (error.len)
         say_lines(options, &error);
     buf_finish(&error);
