@@ -48,7 +48,7 @@ int child_start(struct child *child, uv_loop_t *loop, char *const *command, mode
     uv_process_options_t options = {
         .exit_cb = exited,
         .file = command[0],
-        .args = (char **)(uintptr_t)command,
+        .args = (char **)command,
         .stdio_count = 3,
         .stdio = stdio,
     };

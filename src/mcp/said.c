@@ -33,6 +33,8 @@ static int32_t unit_at(struct slice text, size_t at)
     return unit;
 }
 
+static const char replacement[6] = {'\\', 'u', 'F', 'F', 'F', 'D'};
+
 /* Replaces halves of surrogate pairs by an escape of the same length. */
 static void mend_surrogates(char *ptr, size_t len)
 {
@@ -53,7 +55,7 @@ static void mend_surrogates(char *ptr, size_t len)
             at += 12;
             continue;
         }
-        memcpy(ptr + at, "\\uFFFD", 6);
+        memcpy(ptr + at, replacement, sizeof(replacement));
         at += 6;
     }
 }

@@ -66,7 +66,7 @@ size_t turn_pieces(struct turn *turn)
         if (count > 0 && raw.ptr == end) {
             turn->pieces[count - 1].len += raw.len;
         } else {
-            turn->pieces[count++] = (uv_buf_t){.base = (char *)(uintptr_t)raw.ptr, .len = raw.len};
+            turn->pieces[count++] = (uv_buf_t){.base = (char *)raw.ptr, .len = raw.len};
         }
         end = raw.ptr + raw.len;
     }
