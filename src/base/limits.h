@@ -7,8 +7,9 @@
 #define LIMIT_MESSAGE_BYTES (16u << 20)  /* one message or one call */
 #define LIMIT_JSON_DEPTH    64u          /* containers inside one another; for a call, counted from `input` */
 #define LIMIT_CALL_PATHS    4096u        /* strings of one call that are read as paths */
-#define LIMIT_PATH_BYTES    4095u        /* one path, as a string and as a canonical path */
-#define LIMIT_LINKS         40u          /* symbolic links followed for one path */
+#define LIMIT_CALL_WORK     64000000u /* components walked for one call; one asked of the kernel counts 16 */
+#define LIMIT_PATH_BYTES    4095u     /* one path, as a string and as a canonical path */
+#define LIMIT_LINKS         40u       /* symbolic links followed for one path */
 #define LIMIT_ID_CHARS      120u
 #define LIMIT_REASON_CHARS  200u
 #define LIMIT_TTL_MS        86400000u

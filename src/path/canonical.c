@@ -7,6 +7,8 @@
 
 #include "path/internal.h"
 
+#define LOOK_WORK 16u
+
 enum look {
     LOOK_REFUSED = 0, /* neither there nor absent, as far as we can tell */
     LOOK_ABSENT,
@@ -186,6 +188,7 @@ static bool go_down(struct path_resolved *r, struct slice name)
     if (r->step_count - r->held_steps > HOLD_AFTER) {
         hold(r);
     }
+    r->work += LOOK_WORK - 1;
     switch (look_at(r->held, from_held(r), &step)) {
     case LOOK_FOUND:
         step.end = (uint16_t)r->len;
@@ -211,6 +214,7 @@ static bool walk(struct path_resolved *r)
             continue;
         }
         struct slice name = take_name(rest);
+        r->work++;
         if (name.len == 0 || is_dot(name)) {
             continue;
         }
@@ -225,6 +229,7 @@ static bool walk(struct path_resolved *r)
 
 static void finish(struct path_resolved *r)
 {
+    r->work = 0;
     r->readable = walk(r);
     let_go(r);
     r->exists = r->readable && r->steps[r->step_count - 1].end == r->len;
@@ -234,6 +239,7 @@ static bool begin(struct path_resolved *r)
 {
     r->readable = r->exists = false;
     r->links = 0;
+    r->work = 0;
     r->rest_count = 0;
     r->held = AT_FDCWD;
     go_to_root(r);
@@ -322,6 +328,18 @@ struct slice path_below_home(struct slice text)
         text = slice_from(text, 1);
     } while (text.len > 0 && text.ptr[0] == '/');
     return text;
+}
+
+void path_resolve_again(struct path_resolved *place, size_t step, struct slice text)
+{
+    place->step_count = step + 1;
+    set_path(place, place->steps[step].end);
+    place->held = AT_FDCWD;
+    let_go(place);
+    place->links = 0;
+    place->rest[0] = text;
+    place->rest_count = 1;
+    finish(place);
 }
 
 /* ---- Canonical paths compared ---- */

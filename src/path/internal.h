@@ -33,6 +33,10 @@ struct path_start {
 /* Resolves what stands in `start` (walked, readable) and then `text`, which has no NUL, the kernel's way. */
 void path_resolve_on(struct path_resolved *ret, const struct path_start *start, struct slice text);
 
+/* Resolves `text`, which has no NUL, the kernel's way from a step of the path that `place` holds, and
+ * replaces that. */
+void path_resolve_again(struct path_resolved *place, size_t step, struct slice text);
+
 /* ---- arguments.c ---- */
 
 /* The lists as they are for calls of one name: per list (enum path_list) and kind of key, what documents
@@ -127,6 +131,9 @@ struct path_scratch {
     bool other_paths; /* it has a path that is not a base's */
     size_t strings;
 
+    size_t work; /* of all names of the call */
+    bool over;   /* that is more than a call may cost */
+
     uint64_t seed;
     struct path_slot *slots;
     size_t slot_mask, slots_used;
@@ -157,7 +164,7 @@ struct path_origin {
     bool tree;
 };
 
-/* All false only without memory. */
+/* All false only without memory, or when the call is over the limit of work (scratch->over). */
 MUST_USE bool path_places_init(struct path_scratch *scratch);
 void path_places_finish(struct path_scratch *scratch);
 void path_places_begin_call(struct path_scratch *scratch);
@@ -172,6 +179,15 @@ bool path_is_base_name(struct slice name);
 
 /* Appends a reading as it is. */
 MUST_USE bool path_places_append(struct path_scratch *scratch, struct reading reading);
+
+/* ---- same_file.c ---- */
+
+/* Finds the prefixes that are the same file as a step of the path in the workspace, in the order of loading,
+ * the deepest step first. False only without memory. */
+MUST_USE bool path_find_matches(struct path_scratch *scratch);
+
+/* A match's prefix with the rest of that path: in scratch->spelt, and perhaps too long for a path. */
+struct slice path_spell(struct path_scratch *scratch, const struct path_match *match);
 
 /* Room for `count` elements and one more; false without memory or beyond `most`. */
 MUST_USE bool path_grow(void **array, size_t count, size_t *cap, size_t size, size_t most);

@@ -47,6 +47,7 @@ struct path_resolved {
     /* The rest is the resolver's own: how many links were followed, a directory that it holds during the
      * walk, what is still to be walked (the innermost text last), and the texts that it points into. */
     unsigned links;
+    size_t work; /* components walked, those of links included; one asked of the kernel counts 16 */
     int held;
     size_t held_len, held_steps;
     size_t rest_count;
@@ -181,7 +182,8 @@ struct readings {
 
 enum readings_result {
     READINGS_NO_MEMORY = 0, /* deny */
-    READINGS_OVER_LIMIT,    /* deny: more than LIMIT_CALL_PATHS strings are read as paths */
+    READINGS_OVER_LIMIT, /* deny: more than LIMIT_CALL_PATHS strings are read as paths, or they are more work
+                            than LIMIT_CALL_WORK */
     READINGS_OK,
 };
 

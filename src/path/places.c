@@ -79,6 +79,8 @@ void path_places_begin_call(struct path_scratch *scratch)
     scratch->top = scratch->home = (struct path_start){.usable = false};
     scratch->starts_made = false;
     scratch->now_made = false;
+    scratch->work = 0;
+    scratch->over = false;
 }
 
 void path_places_begin_name(struct path_scratch *scratch, uint16_t name)
@@ -205,144 +207,6 @@ bool path_places_add_unreadable(struct path_scratch *scratch, struct path_origin
     return add_unreadable(scratch, (struct reading){.name = scratch->name, .value = origin.value});
 }
 
-/* ---- The same file under another spelling ---- */
-
-static int compare_now(const void *a, const void *b)
-{
-    const struct path_now *left = a, *right = b;
-    if (left->dev != right->dev) {
-        return left->dev < right->dev ? -1 : 1;
-    }
-    if (left->ino != right->ino) {
-        return left->ino < right->ino ? -1 : 1;
-    }
-    return left->prefix < right->prefix ? -1 : left->prefix > right->prefix;
-}
-
-/* A file with several links may have become a prefix's since the load: looks again, once for a call. */
-static bool look_again(struct path_scratch *scratch)
-{
-    size_t count;
-    const uint32_t *files = path_prefixes_files(scratch->prefixes, &count);
-    if (scratch->now_made) {
-        return true;
-    }
-    scratch->now_count = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct path_step step;
-        void *now = scratch->now;
-        if (!path_look(scratch->prefixes->list[files[i] - 1].path.ptr, &step)) {
-            continue;
-        }
-        if (!path_grow(&now, scratch->now_count, &scratch->now_cap, sizeof(*scratch->now), LIMIT_RULES)) {
-            return false;
-        }
-        scratch->now = now;
-        scratch->now[scratch->now_count++] = (struct path_now){step.dev, step.ino, files[i]};
-    }
-    if (scratch->now_count > 1) {
-        qsort(scratch->now, scratch->now_count, sizeof(*scratch->now), compare_now);
-    }
-    scratch->now_made = true;
-    return true;
-}
-
-static bool add_match(struct path_scratch *scratch, uint32_t prefix, size_t step)
-{
-    const struct path_resolved *place = scratch->out->workspace;
-    struct slice spelt = scratch->prefixes->list[prefix - 1].path;
-    if (slice_eq(spelt, (struct slice){place->text, place->steps[step].end})) {
-        return true;
-    }
-    void *matches = scratch->matches;
-    if (!path_grow(&matches, scratch->match_count, &scratch->match_cap, sizeof(*scratch->matches),
-                   READINGS_MOST)) {
-        return false;
-    }
-    scratch->matches = matches;
-    scratch->matches[scratch->match_count++] = (struct path_match){prefix, (uint32_t)step};
-    return true;
-}
-
-static bool match_again(struct path_scratch *scratch, size_t step)
-{
-    const struct path_step *file = &scratch->out->workspace->steps[step];
-    if (!look_again(scratch)) {
-        return false;
-    }
-    size_t low = 0, high = scratch->now_count;
-    const struct path_now wanted = {file->dev, file->ino, 0};
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_now(&scratch->now[middle], &wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    for (;
-         low < scratch->now_count && scratch->now[low].dev == file->dev && scratch->now[low].ino == file->ino;
-         low++) {
-        if (!add_match(scratch, scratch->now[low].prefix, step)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static int compare_matches(const void *a, const void *b)
-{
-    const struct path_match *left = a, *right = b;
-    if (left->prefix != right->prefix) {
-        return left->prefix < right->prefix ? -1 : 1;
-    }
-    return left->step > right->step ? -1 : left->step < right->step;
-}
-
-/* Finds the prefixes that are the same file as a step of the path at hand, in the order of loading, the
- * deepest step first. */
-static bool find_matches(struct path_scratch *scratch)
-{
-    const struct path_resolved *place = scratch->out->workspace;
-    scratch->match_count = 0;
-    for (size_t i = 0; i < place->step_count; i++) {
-        const struct path_step *step = &place->steps[i];
-        for (uint32_t id = path_prefixes_of_file(scratch->prefixes, step->dev, step->ino); id != 0;
-             id = path_prefixes_next_of_file(scratch->prefixes, id)) {
-            if (!add_match(scratch, id, i)) {
-                return false;
-            }
-        }
-        if (step->linked && !match_again(scratch, i)) {
-            return false;
-        }
-    }
-    if (scratch->match_count > 1) {
-        qsort(scratch->matches, scratch->match_count, sizeof(*scratch->matches), compare_matches);
-    }
-    return true;
-}
-
-/* A match's prefix with the rest of the path at hand. */
-static struct slice spell(struct path_scratch *scratch, const struct path_match *match)
-{
-    const struct path_resolved *place = scratch->out->workspace;
-    struct slice prefix = scratch->prefixes->list[match->prefix - 1].path;
-    size_t end = place->steps[match->step].end;
-    struct slice rest = {place->text + end, place->len - end};
-    if (end == 1 && place->len > 1) {
-        rest = (struct slice){place->text, place->len};
-    }
-    if (prefix.len == 1 && rest.len > 0) {
-        prefix.len = 0;
-    }
-    memcpy(scratch->spelt, prefix.ptr, prefix.len);
-    if (rest.len > 0) {
-        memcpy(scratch->spelt + prefix.len, rest.ptr, rest.len);
-    }
-    return (struct slice){scratch->spelt, prefix.len + rest.len};
-}
-
 /* ---- Trees ---- */
 
 static bool collect_id(void *context, uint32_t id)
@@ -403,13 +267,13 @@ static bool add_place(struct path_scratch *scratch, struct reading reading, bool
     slot->spelt = true;
     slot->expanded = slot->expanded || tree;
     scratch->id_count = 0;
-    if (!find_matches(scratch) ||
+    if (!path_find_matches(scratch) ||
         (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
         return false;
     }
     reading.via = READING_VIA_SAME_FILE;
     for (size_t i = 0; i < scratch->match_count; i++) {
-        reading.path = spell(scratch, &scratch->matches[i]);
+        reading.path = path_spell(scratch, &scratch->matches[i]);
         if (reading.path.len > LIMIT_PATH_BYTES) {
             if (!add_unreadable(scratch, reading)) {
                 return false;
@@ -447,13 +311,21 @@ static bool keep_walk(struct path_scratch *scratch, struct path_start *start)
     return true;
 }
 
+/* Counts the work of the resolution that the workspace holds; false when the call is over the limit. */
+static bool spend(struct path_scratch *scratch)
+{
+    scratch->work += scratch->out->workspace->work;
+    scratch->over = scratch->over || scratch->work > LIMIT_CALL_WORK;
+    return !scratch->over;
+}
+
 static bool walk_start(struct path_scratch *scratch, struct path_start *start)
 {
     if (start->walked) {
         return true;
     }
     path_resolve(scratch->out->workspace, start->text, SLICE(""), PATH_KERNEL);
-    return keep_walk(scratch, start);
+    return spend(scratch) && keep_walk(scratch, start);
 }
 
 static bool is_sound(struct slice text)
@@ -529,6 +401,18 @@ static bool make_starts(struct path_scratch *scratch)
 
 /* ---- Strings ---- */
 
+/* The kernel's way from a start that was walked. */
+static bool resolve_on(struct path_scratch *scratch, const struct path_start *start, struct slice text)
+{
+    struct path_resolved *place = scratch->out->workspace;
+    if (!start->readable) {
+        place->readable = false;
+        return true;
+    }
+    path_resolve_on(place, start, text);
+    return spend(scratch);
+}
+
 /* One form, sound, from one start, both ways. */
 static bool add_from(struct path_scratch *scratch, struct reading reading, bool tree,
                      struct path_start *start, struct slice text)
@@ -539,27 +423,19 @@ static bool add_from(struct path_scratch *scratch, struct reading reading, bool 
     if (!start->usable) {
         return add_unreadable(scratch, reading);
     }
-    if (!walk_start(scratch, start)) {
+    if (!walk_start(scratch, start) || !resolve_on(scratch, start, text)) {
         return false;
-    }
-    place->readable = false;
-    if (start->readable) {
-        path_resolve_on(place, start, text);
     }
     /* Where no link was followed, `..` took the same names away as it would in the text. */
     if (!dotdot || (place->readable && place->links == 0)) {
         return add_place(scratch, reading, tree);
     }
     path_resolve(place, start->text, text, PATH_TEXTUAL);
-    if (!add_place(scratch, reading, tree)) {
+    if (!spend(scratch) || !add_place(scratch, reading, tree)) {
         return false;
     }
     reading.mode = PATH_KERNEL;
-    place->readable = false;
-    if (start->readable) {
-        path_resolve_on(place, start, text);
-    }
-    return add_place(scratch, reading, tree);
+    return resolve_on(scratch, start, text) && add_place(scratch, reading, tree);
 }
 
 static bool add_absolute(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)

@@ -5,24 +5,24 @@
  */
 #include <stdlib.h>
 
-#include "base/intern.h"
 #include "path/internal.h"
 
 struct node {
     const char *name; /* its component: a part of some prefix's text */
     uint32_t len;
-    uint32_t hash;
     uint32_t parent, child, sibling; /* 0: none; the root is node 0 and nobody's child */
     uint32_t prefix;                 /* an id, or 0 */
+};
+
+/* A slot of the table of edges. The hash stands here too, so that a slot of another edge costs one look. */
+struct edge {
+    uint32_t node; /* 0: free */
+    uint32_t hash; /* of the parent and the name */
 };
 
 /* What is needed only until the loading is over. */
 struct loading {
     struct path_resolved textual, kernel;
-    struct arena arena;
-    struct intern texts; /* absolute texts as written, and, by their numbers, */
-    uint32_t *ids;       /* what they came to */
-    uint32_t id_cap;
 };
 
 struct path_prefix_tables {
@@ -30,7 +30,7 @@ struct path_prefix_tables {
     uint32_t list_cap;
     struct node *nodes;
     uint32_t node_count, node_cap;
-    uint32_t *edges; /* nodes, by parent and name */
+    struct edge *edges;
     uint32_t edge_mask;
     uint32_t *by_file; /* ids, by device and inode; the first of each file */
     uint32_t file_mask;
@@ -41,28 +41,6 @@ struct path_prefix_tables {
 };
 
 #define EDGES_LEAST 64u
-
-static struct loading *loading_create(void)
-{
-    struct loading *loading = malloc(sizeof(*loading));
-    if (loading != NULL) {
-        arena_init(&loading->arena, 0);
-        intern_init(&loading->texts, &loading->arena);
-        loading->ids = NULL;
-        loading->id_cap = 0;
-    }
-    return loading;
-}
-
-static void loading_destroy(struct loading *loading)
-{
-    if (loading != NULL) {
-        intern_finish(&loading->texts);
-        arena_finish(&loading->arena);
-        free(loading->ids);
-        free(loading);
-    }
-}
 
 struct path_prefixes *path_prefixes_create(void)
 {
@@ -77,11 +55,12 @@ struct path_prefixes *path_prefixes_create(void)
     arena_init(&tables->texts, 0);
     tables->nodes = calloc(EDGES_LEAST / 2, sizeof(*tables->nodes));
     tables->edges = calloc(EDGES_LEAST, sizeof(*tables->edges));
-    tables->loading = loading_create();
+    tables->loading = malloc(sizeof(*tables->loading));
     if (tables->nodes == NULL || tables->edges == NULL || tables->loading == NULL) {
         path_prefixes_destroy(prefixes);
         return NULL;
     }
+    tables->loading->textual.readable = false;
     tables->node_cap = EDGES_LEAST / 2;
     tables->edge_mask = EDGES_LEAST - 1;
     tables->node_count = 1;
@@ -94,7 +73,7 @@ void path_prefixes_destroy(struct path_prefixes *prefixes)
         return;
     }
     struct path_prefix_tables *tables = prefixes->tables;
-    loading_destroy(tables->loading);
+    free(tables->loading);
     arena_finish(&tables->texts);
     free(tables->nodes);
     free(tables->edges);
@@ -131,11 +110,14 @@ static uint32_t hash_edge(uint32_t parent, struct slice name)
 static uint32_t find_edge(const struct path_prefix_tables *tables, uint32_t parent, struct slice name,
                           uint32_t hash)
 {
-    for (uint32_t at = hash & tables->edge_mask; tables->edges[at] != 0; at = (at + 1) & tables->edge_mask) {
-        const struct node *node = &tables->nodes[tables->edges[at]];
-        if (node->hash == hash && node->parent == parent &&
-            slice_eq((struct slice){node->name, node->len}, name)) {
-            return tables->edges[at];
+    for (uint32_t at = hash & tables->edge_mask; tables->edges[at].node != 0;
+         at = (at + 1) & tables->edge_mask) {
+        if (tables->edges[at].hash != hash) {
+            continue;
+        }
+        const struct node *node = &tables->nodes[tables->edges[at].node];
+        if (node->parent == parent && slice_eq((struct slice){node->name, node->len}, name)) {
+            return tables->edges[at].node;
         }
     }
     return 0;
@@ -154,13 +136,13 @@ static bool next_name(struct slice *rest, struct slice *ret_name)
     return true;
 }
 
-static void put_edge(struct path_prefix_tables *tables, uint32_t node)
+static void put_edge(struct edge *edges, uint32_t mask, struct edge edge)
 {
-    uint32_t at = tables->nodes[node].hash & tables->edge_mask;
-    while (tables->edges[at] != 0) {
-        at = (at + 1) & tables->edge_mask;
+    uint32_t at = edge.hash & mask;
+    while (edges[at].node != 0) {
+        at = (at + 1) & mask;
     }
-    tables->edges[at] = node;
+    edges[at] = edge;
 }
 
 /* Doubles the nodes and the edges; at most half of the edges are in use. */
@@ -174,17 +156,20 @@ static bool grow_trie(struct path_prefix_tables *tables)
         return false;
     }
     tables->nodes = nodes;
-    uint32_t *edges = calloc(4 * (size_t)tables->node_cap, sizeof(*edges));
+    uint32_t mask = 4 * tables->node_cap - 1;
+    struct edge *edges = calloc((size_t)mask + 1, sizeof(*edges));
     if (edges == NULL) {
         return false;
     }
+    for (uint32_t i = 0; i <= tables->edge_mask; i++) {
+        if (tables->edges[i].node != 0) {
+            put_edge(edges, mask, tables->edges[i]);
+        }
+    }
     free(tables->edges);
     tables->edges = edges;
-    tables->edge_mask = 4 * tables->node_cap - 1;
+    tables->edge_mask = mask;
     tables->node_cap *= 2;
-    for (uint32_t i = 1; i < tables->node_count; i++) {
-        put_edge(tables, i);
-    }
     return true;
 }
 
@@ -203,11 +188,10 @@ static bool add_node(struct path_prefix_tables *tables, struct slice path, uint3
             child = tables->node_count++;
             tables->nodes[child] = (struct node){.name = name.ptr,
                                                  .len = (uint32_t)name.len,
-                                                 .hash = hash,
                                                  .parent = at,
                                                  .sibling = tables->nodes[at].child};
             tables->nodes[at].child = child;
-            put_edge(tables, child);
+            put_edge(tables->edges, tables->edge_mask, (struct edge){child, hash});
         }
         at = child;
     }
@@ -283,9 +267,12 @@ bool path_prefixes_below(const struct path_prefixes *prefixes, struct slice path
 static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_resolved *place)
 {
     struct path_prefix_tables *tables = prefixes->tables;
-    struct slice path = {place->text, place->len};
+    struct slice path = arena_copy(&tables->texts, (struct slice){place->text, place->len});
     uint32_t node;
-    if (find_node(tables, path, &node) && tables->nodes[node].prefix != 0) {
+    if (path.ptr == NULL || !add_node(tables, path, &node)) {
+        return 0;
+    }
+    if (tables->nodes[node].prefix != 0) {
         return tables->nodes[node].prefix;
     }
     if (prefixes->count == tables->list_cap) {
@@ -296,10 +283,6 @@ static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_res
         }
         prefixes->list = list;
         tables->list_cap = cap;
-    }
-    path = arena_copy(&tables->texts, path);
-    if (path.ptr == NULL || !add_node(tables, path, &node)) {
-        return 0;
     }
     const struct path_step *last = &place->steps[place->step_count - 1];
     struct path_prefix *prefix = &prefixes->list[prefixes->count++];
@@ -314,43 +297,41 @@ static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_res
     return prefixes->count;
 }
 
-/* Where what an absolute text came to is remembered: many rules share a prefix. */
-static uint32_t *remembered(struct loading *loading, struct slice text)
+/* Resolves a text without `..`. Many rules have prefixes in the same directories: those of the canonical path
+ * at hand that the text begins with are not looked at again. */
+static void resolve_near(struct path_resolved *place, struct slice start, struct slice text)
 {
-    uint32_t number = intern_add(&loading->texts, text);
-    if (number == 0) {
-        return NULL;
-    }
-    if (number > loading->id_cap) {
-        uint32_t cap = loading->id_cap == 0 ? 64 : loading->id_cap * 2;
-        uint32_t *ids = realloc(loading->ids, cap * sizeof(*ids));
-        if (ids == NULL) {
-            return NULL;
+    size_t same = 0, step = 0;
+    if (place->readable && text.len > 0 && text.ptr[0] == '/' && memchr(text.ptr, '\0', text.len) == NULL) {
+        while (same < text.len && same < place->len && text.ptr[same] == place->text[same]) {
+            same++;
         }
-        memset(ids + loading->id_cap, 0, (cap - loading->id_cap) * sizeof(*ids));
-        loading->ids = ids;
-        loading->id_cap = cap;
+        for (size_t i = 1; i < place->step_count && place->steps[i].end <= same && place->steps[i].directory;
+             i++) {
+            size_t end = place->steps[i].end;
+            step = end == text.len || text.ptr[end] == '/' ? i : step;
+        }
     }
-    return &loading->ids[number - 1];
+    if (step == 0) {
+        path_resolve(place, start, text, PATH_KERNEL);
+    } else {
+        path_resolve_again(place, step, slice_from(text, place->steps[step].end));
+    }
 }
 
 enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const struct path_base *base,
                                           struct slice text, uint32_t *ret_id, struct buf *ret_two)
 {
     struct loading *loading = prefixes->tables->loading;
-    uint32_t unused = 0, *memory = &unused;
+    uint32_t node;
     if (text.len > LIMIT_PATH_BYTES) {
         return PATH_PREFIX_UNREADABLE;
     }
-    if (text.len > 0 && text.ptr[0] == '/') {
-        memory = remembered(loading, text);
-        if (memory == NULL) {
-            return PATH_PREFIX_NO_MEMORY;
-        }
-        if (*memory != 0) {
-            *ret_id = *memory;
-            return PATH_PREFIX_OK;
-        }
+    /* Many rules share a prefix, and a canonical path is its own. */
+    if (text.len > 0 && text.ptr[0] == '/' && find_node(prefixes->tables, text, &node) &&
+        prefixes->tables->nodes[node].prefix != 0) {
+        *ret_id = prefixes->tables->nodes[node].prefix;
+        return PATH_PREFIX_OK;
     }
     struct slice start = base->cwd;
     if (path_is_home(text)) {
@@ -358,10 +339,12 @@ enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const 
         text = path_below_home(text);
     }
     struct path_resolved *textual = &loading->textual, *kernel = textual;
-    path_resolve(textual, start, text, PATH_TEXTUAL);
     if (path_has_dotdot(text) || path_has_dotdot(start)) {
         kernel = &loading->kernel;
         path_resolve(kernel, start, text, PATH_KERNEL);
+        path_resolve(textual, start, text, PATH_TEXTUAL);
+    } else {
+        resolve_near(textual, start, text);
     }
     if (!textual->readable || !kernel->readable) {
         return PATH_PREFIX_UNREADABLE;
@@ -378,7 +361,7 @@ enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const 
     if (id == 0) {
         return PATH_PREFIX_NO_MEMORY;
     }
-    *ret_id = *memory = id;
+    *ret_id = id;
     return PATH_PREFIX_OK;
 }
 
@@ -422,7 +405,7 @@ bool path_prefixes_seal(struct path_prefixes *prefixes)
         tables->next_of_file[id - 1] = first;
         tables->by_file[at] = id;
     }
-    loading_destroy(tables->loading);
+    free(tables->loading);
     tables->loading = NULL;
     return true;
 }

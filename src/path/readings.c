@@ -327,5 +327,5 @@ enum readings_result readings_make(struct readings *readings, const struct call 
     if (result != READINGS_OK) {
         readings->count = 0;
     }
-    return result;
+    return scratch->over ? READINGS_OVER_LIMIT : result;
 }

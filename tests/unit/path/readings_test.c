@@ -495,6 +495,23 @@ static void limits(void)
         CHECK(make(input_text, 0) == (depth == LIMIT_JSON_DEPTH ? READINGS_OK : READINGS_OVER_LIMIT));
     }
 
+    /* Links through links: work without end, in a short call. */
+    tree_dir("way");
+    tree_link("way/x", ".");
+    char way[2100];
+    for (size_t i = 0; i < 1000; i++) {
+        memcpy(way + 2 * i, "./", 3);
+    }
+    for (int i = 0; i < 40; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "way/%d", i);
+        (void)snprintf(way + 2000, 100, "%d", i + 1);
+        tree_link(name, way);
+    }
+    CHECK(make(many("path", "\"way/0\"", 10), 0) == READINGS_OK);
+    CHECK(make(many("path", "\"way/0\"", LIMIT_CALL_PATHS), 0) == READINGS_OVER_LIMIT && readings.count == 0);
+    CHECK(make(many("path", "\"way/x\"", LIMIT_CALL_PATHS), 0) == READINGS_OK);
+
     /* Array texts in array texts, as deep as they go. */
     char *from = malloc(1 << 20), *to = malloc(1 << 20);
     tree_need(from != NULL && to != NULL, "malloc");
