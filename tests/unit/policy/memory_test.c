@@ -80,7 +80,7 @@ static void check_loading(const char *quoted, const char *second, bool loads)
     while (round < MOST_ROUNDS && load_round(sources, 2, round, loads)) {
         round++;
     }
-    CHECK(round > 20 && round < MOST_ROUNDS);
+    CHECK(round > 10 && round < MOST_ROUNDS);
     free(text);
     free(other);
 }
