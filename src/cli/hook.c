@@ -9,7 +9,7 @@
 static const char usage[] =
     "usage: callgate hook HOST --policy [TIER=]FILE... [OPTION...]\n\n"
     "Reads one message of a coding agent's hook from standard input and prints the host's answer.\n"
-    "HOST: claude-code.\n\n"
+    "HOST: claude-code, gemini, codex, cursor or opencode.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
     "  --ask auto|host|callgate\n"
     "                        who asks when a rule needs approval: the host its user, or callgate its\n"

@@ -1,13 +1,11 @@
 /* Claude Code: PreToolUse and PermissionRequest. */
 #include "hook/message.h"
 
-#define DENY_TEXT "Denied by Callgate."
-
 static const struct hook_event events[] = {
     {
         .name = "PreToolUse",
         .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\","
-                "\"permissionDecisionReason\":\"" DENY_TEXT "\"}}\n",
+                "\"permissionDecisionReason\":\"" HOOK_DENY_TEXT "\"}}\n",
         .ask = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"ask\","
                "\"permissionDecisionReason\":\"Callgate asks for your approval.\"}}\n",
         .none = "",
@@ -18,7 +16,7 @@ static const struct hook_event events[] = {
         /* Newer versions do not heed an exit code here, so the text must say it. */
         .name = "PermissionRequest",
         .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
-                "{\"behavior\":\"deny\",\"message\":\"" DENY_TEXT "\"}}}\n",
+                "{\"behavior\":\"deny\",\"message\":\"" HOOK_DENY_TEXT "\"}}}\n",
         .none = "",
         .allow = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
                  "{\"behavior\":\"allow\"}}}\n",

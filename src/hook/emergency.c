@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "hook/message.h"
 
 /* An exit code that every host reads as a deny, also beside an output that it cannot read. */
 #define DENY_BY_CODE 2
 
 /* What goes to standard error beside such a code: some hosts heed the code only then. */
-#define DENY_LINE "Denied by Callgate.\n"
+#define DENY_LINE HOOK_DENY_TEXT "\n"
 
 /* Written only by the one thread; read by the handler. */
 static const struct hook_event *volatile ready;

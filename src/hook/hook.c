@@ -19,7 +19,7 @@
 #define LOOK_MS 50u
 
 const struct hook_host *const hook_hosts[] = {
-    &hook_claude_code,
+    &hook_claude_code, &hook_gemini, &hook_codex, &hook_cursor, &hook_opencode,
 };
 const size_t hook_host_count = sizeof hook_hosts / sizeof *hook_hosts;
 

@@ -5,6 +5,9 @@
 
 #include "hook/hook.h"
 
+/* What every deny says, to whomever. */
+#define HOOK_DENY_TEXT "Denied by Callgate."
+
 /* Ends the reading of a message with the phrase of its fault; always false. */
 bool message_fault(struct hook_message *message, const char *phrase);
 
@@ -29,6 +32,10 @@ MUST_USE bool message_take_input_text(struct hook_message *message, struct slice
 /* The tool has this name and no other. */
 MUST_USE bool message_take_name(struct hook_message *message, struct slice tool);
 
+/* Adds the member `patchPaths` to the input of a tool that applies a patch: the files that the patch names,
+ * or, when none can be found in it, something that is no path and so is judged as one that cannot be read. */
+MUST_USE bool message_add_patch_paths(struct hook_message *message);
+
 /* ---- Flattened names (split.c) ---- */
 
 /* A server as the host's configuration names it, for telling where a flattened name splits. */
@@ -42,12 +49,14 @@ struct hook_servers {
     struct hook_server *list;
     size_t count;
     size_t cap;
-    bool partial; /* there may be more, in a form that is not read */
+    bool partial;       /* there may be more, in a form that is not read */
+    const char *others; /* characters beside letters, digits, `_` and `-` that this host keeps; may be NULL */
 };
 
 /* The names of a tool that is written SERVER, `separator`, TOOL: the pairs with the known servers that it can
  * begin with; if there are none, the pairs of every possible split. `flat` is without the host's own prefix.
- * No possible split: `whole` alone. `whole_too`: `whole` may also be a tool's own name. */
+ * No possible split: `whole` alone. With `whole_too` and no known server it stands beside the splits: it may
+ * be a tool's own name. */
 MUST_USE bool split_name(struct hook_message *message, struct slice flat, struct slice separator,
                          const struct hook_servers *servers, struct slice whole, bool whole_too);
 
@@ -55,9 +64,9 @@ MUST_USE bool split_name(struct hook_message *message, struct slice flat, struct
  * that of any other. */
 MUST_USE bool names_of_every_server(struct hook_message *message, const struct policy *policy);
 
-/* A server's name as hosts spell it in flattened names: what is no letter, digit, `_` or `-` stands as `_`.
- */
-struct slice spelled_name(struct arena *arena, struct slice name);
+/* A server's name as hosts spell it in flattened names: what is no letter, digit, `_`, `-` or one of `others`
+ * stands as `_`. */
+struct slice spelled_name(struct arena *arena, struct slice name, const char *others);
 
 /* ---- The host's configuration (servers.c). What is missing or cannot be read is passed over. ---- */
 

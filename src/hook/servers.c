@@ -75,7 +75,7 @@ static bool add(struct hook_message *message, struct hook_servers *servers, stru
     }
     struct hook_server *server = &servers->list[servers->count];
     server->name = arena_copy(&message->arena, name);
-    server->spelled = spelled_name(&message->arena, name);
+    server->spelled = spelled_name(&message->arena, name, servers->others);
     server->launched = arena_copy(&message->arena, launched);
     if (!server->name.ptr || !server->spelled.ptr || !server->launched.ptr)
         return false;

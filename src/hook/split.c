@@ -4,12 +4,13 @@
 /* More ways than this to understand one name is no name. */
 #define SPLITS_MOST 4096u
 
-static bool plain(char c)
+static bool plain(char c, const char *others)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '-' || (others && c && strchr(others, c));
 }
 
-struct slice spelled_name(struct arena *arena, struct slice name)
+struct slice spelled_name(struct arena *arena, struct slice name, const char *others)
 {
     /* A character is one `_`, however many bytes it has; astral ones, that some hosts see as two, are two. */
     char *text = arena_alloc(arena, 2 * name.len + 1);
@@ -20,7 +21,7 @@ struct slice spelled_name(struct arena *arena, struct slice name)
         unsigned char byte = (unsigned char)name.ptr[i];
         if (byte >= 0x80 && byte < 0xc0)
             continue; /* inside a character */
-        text[len++] = plain(name.ptr[i]) ? name.ptr[i] : '_';
+        text[len++] = plain(name.ptr[i], others) ? name.ptr[i] : '_';
         if (byte >= 0xf0)
             text[len++] = '_';
     }
@@ -77,9 +78,10 @@ bool split_name(struct hook_message *message, struct slice flat, struct slice se
     message->name_count = 0;
     if (!message->names || !add_known(message, flat, separator, servers))
         return false;
-    if ((message->name_count == 0 || servers->partial) && !add_every(message, flat, separator))
+    bool known = message->name_count > 0;
+    if ((!known || servers->partial) && !add_every(message, flat, separator))
         return false;
-    if (message->name_count == 0 || whole_too)
+    if (message->name_count == 0 || (whole_too && !known))
         return add(message, (struct slice){0}, false, whole);
     return true;
 }

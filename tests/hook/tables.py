@@ -8,7 +8,7 @@ A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD
     file     NAME CONTENT: a file in the home directory, %n a line end; repeatable
     people   approve | refuse | approve 2: what people answer while the call waits
     out, err, exit   what must come back; absent: nothing, nothing, 0
-`let NAME TEXT` gives a text a name; {NAME} stands for it anywhere. {HOME} is the home directory of the case and
+`include FILE` takes the cases of another file. `let NAME TEXT` gives a text a name; {NAME} stands for it anywhere. {HOME} is the home directory of the case and
 {CWD} its working directory, a folder in it.
 """
 import concurrent.futures
@@ -24,18 +24,20 @@ import time
 passed = failed = 0
 
 
-def parse(path):
+def parse(path, lets=None):
     """The lets and the cases of a table."""
-    lets, cases, case = {}, [], None
+    lets, cases, case = lets or {"paths": ',"a"' * 4096}, [], None
     for number, line in enumerate(open(path, encoding="utf-8"), 1):
         line = line.rstrip("\n")
         if not line or line.startswith("#"):
             continue
-        if line.startswith("let "):
-            _, name, text = line.split(" ", 2)
-            lets[name] = expand(text, lets)
+        if line.startswith("include "):
+            cases += parse(os.path.join(os.path.dirname(path), line[8:]), lets)[1]
+        elif line.startswith("let "):
+            _, name, text = (line + " ").split(" ", 2)
+            lets[name] = expand(text.strip(), lets)
         elif line.startswith("case "):
-            case = {"name": line[5:], "line": number, "file": []}
+            case = {"name": line[5:], "place": f"{path}:{number}", "file": []}
             cases.append(case)
         else:
             field, _, value = line.strip().partition(":")
@@ -130,7 +132,7 @@ def main():
                 passed += 1
                 continue
             failed += 1
-            print(f"{table}:{case['line']}: {case['name']}")
+            print(f"{case['place']}: {case['name']}")
             for name, g, w in zip(("out", "err", "exit"), got, want):
                 if g != w:
                     print(f"    {name}: want {w!r}\n         got  {g!r}")

@@ -1,0 +1,70 @@
+/* Codex: PreToolUse and PermissionRequest.
+ *
+ * Its reader is strict: an answer with a member too many is a hook that failed, and the call goes on. Code 2
+ * with something on standard error is a deny whatever a login shell has printed to standard output before. */
+#include "hook/message.h"
+
+static const struct hook_event events[] = {
+    {
+        /* No ask and no bare allow: here both are an answer that is not valid. */
+        .name = "PreToolUse",
+        .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"deny\","
+                "\"permissionDecisionReason\":\"" HOOK_DENY_TEXT "\"}}\n",
+        .none = "",
+        .deny_code = 2,
+    },
+    {
+        .name = "PermissionRequest",
+        .deny = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
+                "{\"behavior\":\"deny\",\"message\":\"" HOOK_DENY_TEXT "\"}}}\n",
+        .none = "",
+        .allow = "{\"hookSpecificOutput\":{\"hookEventName\":\"PermissionRequest\",\"decision\":"
+                 "{\"behavior\":\"allow\"}}}\n",
+        .deny_code = 2,
+        .dialog = true,
+    },
+};
+
+static const char *const silent[] = {
+    "PostToolUse",   "SessionStart", "SessionEnd", "UserPromptSubmit", "Stop",         "StopFailure",
+    "SubagentStart", "SubagentStop", "PreCompact", "PostCompact",      "Notification", NULL,
+};
+
+static bool take_name(struct hook_message *message, const struct hook_places *places)
+{
+    static const struct slice prefix = {"mcp__", 5};
+    struct hook_servers servers = {0};
+    struct slice tool;
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+        return false;
+    if (!slice_starts_with(tool, prefix))
+        return message_take_name(message, tool);
+    bool ok = servers_add_toml(message, &servers, places->home, ".codex/config.toml", SLICE("mcp_servers"));
+    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir))
+        ok = servers_add_toml(message, &servers, dir, ".codex/config.toml", SLICE("mcp_servers"));
+    return ok && split_name(message, slice_from(tool, prefix.len), SLICE("__"), &servers, tool, false);
+}
+
+static bool read(struct hook_message *message, const struct hook_places *places)
+{
+    if (!message_take_event(message, &hook_codex, "hook_event_name"))
+        return false;
+    if (message->silent)
+        return true;
+    if (!message_take_session(message, "session_id") || !message_take_cwd(message, "cwd") ||
+        !take_name(message, places) ||
+        !message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input")))
+        return false;
+    return slice_is(message->names[0].tool, "apply_patch") ? message_add_patch_paths(message) : true;
+}
+
+const struct hook_host hook_codex = {
+    .name = "codex",
+    .summary = "Codex",
+    .deadline_ms = 570000,
+    .events = events,
+    .event_count = sizeof events / sizeof *events,
+    .silent = silent,
+    .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
+    .read = read,
+};
