@@ -4,6 +4,7 @@
 #include "analysis/analysis.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/counts.h"
 #include "cli/options.h"
 
 static const char usage[] =
@@ -12,6 +13,8 @@ static const char usage[] =
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
     "  --format json         one JSON object on standard output\n"
     "  --strict              a warning, too, makes the exit code 1\n"
+    "  --stats               warns of rules that never decided anything, by the journal of --state DIR\n"
+    "  --since DATE          with --stats: that did not since then (2026-11-29, or with a time behind)\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 no error, 1 an error, 2 could not be done.\n";
 
@@ -95,7 +98,39 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
         buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
 }
 
-static int check(struct options *options, bool strict)
+/* Warns of each rule that never decided, or did so last before `since`. */
+static bool add_unused(const struct policy *policy, const char *state_dir, const char *since,
+                       struct findings *warnings)
+{
+    struct counts counts;
+    bool read = counts_read(&counts, state_dir);
+    for (uint32_t i = 0; read && i < policy->rule_count; i++) {
+        const struct rule *rule = &policy->rules[i];
+        struct slice id = policy_text(policy, rule->id);
+        struct count count = counts_of(&counts, id);
+        if (count.last[0] != '\0' && strcmp(count.last, since) >= 0)
+            continue;
+        struct finding *f =
+            findings_add(warnings, "unused", "rule '%.*s' %s%s: is it still needed?", SLICE_FMT(id),
+                         count.last[0] ? "decided last at " : "never decided anything", count.last);
+        if (!f)
+            break;
+        f->file = rule->file;
+        f->file_name = policy->files[rule->file].name;
+        f->line = rule->line;
+        f->column = rule->column;
+        f->rule = id;
+    }
+    counts_finish(&counts);
+    return read;
+}
+
+struct own {
+    bool strict, stats;
+    const char *since;
+};
+
+static int check(struct options *options, const struct own *own)
 {
     struct findings errors, warnings;
     struct buf out;
@@ -105,6 +140,8 @@ static int check(struct options *options, bool strict)
     struct policy *policy = sources_load(&options->sources, &options->base, NULL, &errors);
     if (policy)
         lint(policy, &warnings);
+    bool counted = !policy || !own->stats ||
+                   add_unused(policy, options->state_dir, own->since ? own->since : "", &warnings);
     if (options->json)
         write_json(&out, policy, &errors, &warnings);
     else
@@ -112,8 +149,8 @@ static int check(struct options *options, bool strict)
     int code = EXIT_UNABLE;
     if (errors.failed || warnings.failed)
         say("no memory");
-    else if (print(&out) == EXIT_YES)
-        code = !policy || errors.count || (strict && warnings.count) ? EXIT_NO : EXIT_YES;
+    else if (counted && print(&out) == EXIT_YES)
+        code = !policy || errors.count || (own->strict && warnings.count) ? EXIT_NO : EXIT_YES;
     policy_destroy(policy);
     findings_finish(&errors);
     findings_finish(&warnings);
@@ -124,10 +161,14 @@ static int check(struct options *options, bool strict)
 static int run(int argc, char **argv)
 {
     struct options options;
-    bool strict = false;
-    const struct option_spec own[] = {{"strict", OPTION_FLAG, &strict}};
-    int code =
-        options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT, own, 1);
+    struct own own = {0};
+    const struct option_spec specs[] = {
+        {"strict", OPTION_FLAG, &own.strict},
+        {"stats", OPTION_FLAG, &own.stats},
+        {"since", OPTION_VALUE, &own.since},
+    };
+    int code = options_read(&options, &command_check, argc, argv,
+                            TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT | TAKES_STATE, specs, 3);
     if (code != -1)
         return code;
     if (options.argc > 0)
@@ -136,7 +177,7 @@ static int run(int argc, char **argv)
     else if (!options_standard_places(&command_check, &options))
         code = EXIT_UNABLE;
     else
-        code = check(&options, strict);
+        code = check(&options, &own);
     options_finish(&options);
     return code;
 }

@@ -7,7 +7,7 @@
 
 void lines_init(struct lines *lines, int fd, size_t limit)
 {
-    *lines = (struct lines){.fd = fd, .limit = limit};
+    *lines = (struct lines){.fd = fd, .limit = limit, .left = UINT64_MAX};
     buf_init(&lines->buf, limit + 2 * CHUNK);
 }
 
@@ -21,11 +21,14 @@ static bool fill(struct lines *lines)
     buf_drop(&lines->buf, lines->at);
     lines->at = 0;
     char *room = buf_reserve(&lines->buf, CHUNK);
+    size_t most = lines->left < CHUNK ? (size_t)lines->left : CHUNK;
     ssize_t n = -1;
-    while (room && (n = read(lines->fd, room, CHUNK)) < 0 && errno == EINTR)
+    while (room && (n = read(lines->fd, room, most)) < 0 && errno == EINTR)
         continue;
-    if (n > 0)
+    if (n > 0) {
         buf_added(&lines->buf, (size_t)n);
+        lines->left -= (uint64_t)n;
+    }
     lines->ended = n == 0;
     lines->failed = n < 0;
     return n >= 0;

@@ -9,6 +9,7 @@
 struct lines {
     int fd;
     size_t limit;
+    uint64_t left; /* bytes that may still be read: all by default */
     struct buf buf;
     size_t at; /* the first byte not given yet */
     bool ended, failed, skipping;

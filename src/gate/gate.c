@@ -52,7 +52,6 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
     gate->options = *options;
     gate->calls = options->base;
     gate->started_ms = clock_wall_ms();
-    buf_init(&gate->refused, 1u << 20);
     struct buf boot;
     buf_init(&boot, 4096);
     if (!options->brief) {
@@ -81,7 +80,6 @@ void gate_close(struct gate *gate)
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
     source_texts_finish(&gate->texts);
-    buf_finish(&gate->refused);
     free(gate);
 }
 

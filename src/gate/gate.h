@@ -134,9 +134,12 @@ MUST_USE bool people_waiting(struct people *people, struct request **ret_request
 /* ---- Who runs (status) ---- */
 
 /* Appends a JSON array with an object for each running gate of a state directory:
- * {"pid","surface","server","started","policy":{"digest","generation","loaded","rules","warnings","files":[…]},
- *  "refused":{…}|null}. */
+ * {"pid","surface","server","started","reloads","policy":{"digest","generation","loaded","rules","warnings",
+ *  "files":[…]},"refused":{"when","errors":[…],"violations":[…]}|null}. */
 MUST_USE bool gates_write_json(const char *state_dir, struct buf *buf, struct buf *ret_error);
+
+/* Takes the refused reloads off the list for review. *ret_count: how many. */
+MUST_USE bool gates_dismiss(const char *state_dir, size_t *ret_count, struct buf *ret_error);
 
 /* Where state lives when --state is not given: .local/state/callgate under the home directory of the user
  * database. */

@@ -36,7 +36,10 @@ struct registry {
     char name[40];
 };
 MUST_USE bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_error);
-MUST_USE bool registry_write(struct registry *registry, struct slice json);
+#define REGISTRY_STATUS  ".json"
+#define REGISTRY_REFUSED ".refused"
+/* Writes one of its files whole, or removes it when `json` is empty. */
+MUST_USE bool registry_write(struct registry *registry, const char *ending, struct slice json);
 void registry_leave(struct registry *registry);
 
 struct gate {
@@ -50,7 +53,7 @@ struct gate {
     uint64_t generation;
     int64_t started_ms, loaded_ms;
     size_t warnings;
-    struct buf refused; /* the last refused reload, as JSON for status; empty: none */
+    uint64_t reloads; /* tried, adopted or not */
     struct registry registry;
     bool registered;
 

@@ -100,12 +100,11 @@ void gate_write_status(struct gate *gate)
         json_write_bytes(&json, gate->options.server);
     else
         buf_text(&json, "null");
-    buf_printf(&json, ",\"started\":\"%s\",\"policy\":", started);
+    buf_printf(&json, ",\"started\":\"%s\",\"reloads\":%llu,\"policy\":", started,
+               (unsigned long long)gate->reloads);
     write_policy(&json, gate);
-    buf_text(&json, ",\"refused\":");
-    buf_slice(&json, gate->refused.len ? buf_slice_of(&gate->refused) : SLICE("null"));
     buf_byte(&json, '}');
-    if (!buf_ok(&json) || !registry_write(&gate->registry, buf_slice_of(&json)))
+    if (!buf_ok(&json) || !registry_write(&gate->registry, REGISTRY_STATUS, buf_slice_of(&json)))
         gate_tell(gate, "the status of this gate cannot be written");
     buf_finish(&json);
 }
@@ -172,7 +171,8 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     gate->generation++;
     gate->loaded_ms = clock_wall_ms();
     gate->warnings = warnings.count;
-    buf_reset(&gate->refused);
+    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, (struct slice){0}))
+        gate_tell(gate, "the list of refused reloads cannot be written");
     if (!gate->options.brief && !note_loaded(gate, &warnings))
         gate->turn_failed = true;
     gate_write_status(gate);
@@ -211,9 +211,9 @@ static void write_violation_list(struct gate *gate, struct buf *json, const stru
 static void refuse(struct gate *gate, const struct findings *errors, const struct violations *violations)
 {
     char when[CLOCK_ISO_SIZE];
-    struct buf *json = &gate->refused;
+    struct buf refused, *json = &refused;
     clock_iso8601(clock_wall_ms(), when);
-    buf_reset(json);
+    buf_init(json, 1u << 20);
     buf_printf(json, "{\"when\":\"%s\",\"errors\":[", when);
     write_error_list(json, errors);
     buf_text(json, "],\"violations\":[");
@@ -230,6 +230,9 @@ static void refuse(struct gate *gate, const struct findings *errors, const struc
         gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
     buf_finish(&error);
     gate_tell(gate, "reload refused: the running policy stays");
+    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, buf_slice_of(json)))
+        gate_tell(gate, "the list of refused reloads cannot be written");
+    buf_finish(json);
     gate_write_status(gate);
 }
 
@@ -258,6 +261,7 @@ bool gate_reload(struct gate *gate)
     struct source_texts texts = {0};
     struct buf lines;
     bool adopted = false;
+    gate->reloads++;
     findings_init(&errors);
     violations_init(&violations);
     buf_init(&lines, 4u << 20);

@@ -266,6 +266,14 @@ static bool read_more(struct relay *relay)
     return true;
 }
 
+static volatile sig_atomic_t reload_wanted;
+
+static void on_hup(int signal)
+{
+    (void)signal;
+    reload_wanted = 1;
+}
+
 static void loop(struct relay *relay)
 {
     struct pollfd fd = {relay->options->in, POLLIN, 0};
@@ -274,6 +282,10 @@ static void loop(struct relay *relay)
         int ready = poll(&fd, 1, POLL_MS);
         if (ready < 0 && errno != EINTR)
             return;
+        if (reload_wanted) {
+            reload_wanted = 0;
+            gate_reload(relay->options->gate);
+        }
         if (ready > 0 && !read_more(relay))
             return;
         if (clock_mono_ns() - ticked < POLL_MS * 1000000ull)
@@ -293,6 +305,7 @@ int relay_run(const struct relay_options *options)
     json_init(&relay.doc);
     arena_init(&relay.arena, 64u << 20);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGHUP, on_hup);
     loop(&relay);
     for (size_t i = 0; i < relay.count; i++) {
         if (relay.tracked[i].waiting)
