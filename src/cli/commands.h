@@ -24,4 +24,7 @@ extern const struct command command_stats;
 extern const struct command command_status;
 extern const struct command command_test;
 
+/* Makes a hook's deny stand ready. Called before anything else in the program. */
+void hook_prepare(int argc, char **argv);
+
 #endif
