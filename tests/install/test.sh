@@ -73,7 +73,7 @@ for command in $("$prefix/bin/callgate" --help | awk '/^  [a-z]/ {print $1}'); d
 done
 check "bash completes" bash -c "PATH='$prefix/bin':\$PATH; . '$prefix/share/bash-completion/completions/callgate'
 	COMP_WORDS=(callgate ev); COMP_CWORD=1; _callgate; [ \"\${COMPREPLY[*]}\" = eval ]
-	COMP_WORDS=(callgate check --st); COMP_CWORD=2; _callgate; [ \"\${COMPREPLY[*]}\" = --strict ]"
+	COMP_WORDS=(callgate check --stri); COMP_CWORD=2; _callgate; [ \"\${COMPREPLY[*]}\" = --strict ]"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
