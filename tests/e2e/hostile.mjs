@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { assert, run, sanitized, skip, sleep, test, until } from './lib.mjs';
+import { assert, run, skip, sleep, test, under, until } from './lib.mjs';
 
 const MiB = 1 << 20;
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
@@ -486,7 +486,7 @@ test('a server that dies in the middle of calls: each caller gets an error', asy
 // Twice the largest message in each direction, and what a program needs.
 function slim(peer) {
     const now = memory(peer.pid);
-    assert.ok(sanitized || now < 100 * MiB, `the gate grew to ${Math.round(now / MiB)} MiB`);
+    assert.ok(under || now < 100 * MiB, `the gate grew to ${Math.round(now / MiB)} MiB`);
 }
 const memory = pid => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) * 1024;
 

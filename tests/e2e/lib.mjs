@@ -1,6 +1,7 @@
 // What the end-to-end tests share: a tiny runner, the command in front of a server, and a raw peer.
 //
-// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--callgate PATH] [--only TEXT]`.
+// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--callgate PATH] [--only TEXT]
+// [--under sanitizers|valgrind]`.
 // It ends with a line `N passed, N failed` and exits 1 if anything failed, 77 if the npm packages are absent.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -25,7 +26,8 @@ function option(name, otherwise) {
 // via: what stands between client and server. `pass` proves that the client code survives a process between.
 export const via = option('via', 'gate');
 export const callgate = resolve(option('callgate', join(here, '../../build/callgate')));
-export const sanitized = option('sanitized', '') !== '';
+// under: what watches the gate's memory; a word from it fails the test, and memory itself is not measured then.
+export const under = option('under', '');
 const only = option('only', '');
 
 if (via === 'gate' && !existsSync(callgate)) {
@@ -78,12 +80,25 @@ class Context {
     policy(rules, name = 'policy.json', more = {}) {
         return this.write(name, JSON.stringify({ rules, ...more }, null, 2) + '\n');
     }
+    // The watcher in front of a command; it writes files `watch.*` into the test's directory.
+    watched(command) {
+        const log = this.path('watch');
+        switch (under) {
+            case 'sanitizers': return ['/usr/bin/env', `ASAN_OPTIONS=log_path=${log}`, `UBSAN_OPTIONS=log_path=${log}`, ...command];
+            case 'valgrind': return ['valgrind', '-q', '--leak-check=full', '--errors-for-leak-kinds=definite', '--error-exitcode=99',
+                `--log-file=${log}.%p`, ...command];
+            default: return command;
+        }
+    }
+    complaints() {
+        return readdirSync(this.dir).filter(name => name.startsWith('watch.')).map(name => readFileSync(this.path(name), 'utf8')).join('').slice(0, 4000);
+    }
     // The command line that puts a gate (or what `via` says) in front of SERVER.
     front(server, { rules = allowAll, policy = this.policy(rules), state = this.state, args = [], name } = {}) {
         if (via === 'direct') return server;
         if (via === 'pass') return [process.execPath, join(here, 'peers/pass.mjs'), ...server];
-        return [callgate, 'run', '--policy', policy, '--state', state, ...(name ? ['--server', name] : []), ...args,
-            '--', ...server];
+        return this.watched([callgate, 'run', '--policy', policy, '--state', state, ...(name ? ['--server', name] : []), ...args,
+            '--', ...server]);
     }
     // A hand-driven client on a gate in front of the recording server.
     raw(command, options) {
@@ -158,8 +173,10 @@ export async function run() {
                 timer = setTimeout(() => reject(new Error(`not done after ${timeout / 1000} s`)), timeout);
             });
             await Promise.race([Promise.resolve(fn(t)), late]);
-            await settle(t);
+            const left = await settle(t);
+            if (left) throw left;
             if (via === 'gate' && !t.unverified && journals(t.state).length > 0) t.verify();
+            assert.equal(t.complaints(), '', `${under} complains`);
             passed++;
             console.log(`ok      ${name} (${Date.now() - started} ms)`);
         } catch (error) {
@@ -180,14 +197,17 @@ export async function run() {
     process.exit(failed ? 1 : 0);
 }
 
+// Undoes everything, whatever fails; what failed first is the answer.
 async function settle(t) {
+    let first = null;
     for (const fn of t.undo.splice(0).reverse()) {
         try {
             await fn();
         } catch (error) {
-            console.log(`        (while cleaning up: ${error.message})`);
+            first ??= error;
         }
     }
+    return first;
 }
 
 export const sleep = ms => new Promise(done => setTimeout(done, ms));

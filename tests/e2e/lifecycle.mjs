@@ -1,6 +1,6 @@
 // How a gate begins, reloads and ends, and what it leaves behind.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
-import { assert, allowAll, callgate, cli, journals, run, servers, sleep, test, until } from './lib.mjs';
+import { assert, allowAll, cli, journals, run, servers, sleep, test, until } from './lib.mjs';
 
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
 const allow = (id, match) => ({ id, effect: 'auto_approve', match });
@@ -35,7 +35,7 @@ test('the server is killed by a signal: 128 and its number', async t => {
 });
 
 test('a server that cannot be started', async t => {
-    const peer = t.raw([callgate, 'run', '--policy', t.policy(allowAll), '--state', t.state, '--', t.path('no-such-server')]);
+    const peer = t.raw(t.front([t.path('no-such-server')]));
     const { code } = await peer.exit;
     assert.equal(code, 2);
     assert.match(peer.stderr, /no-such-server/);
@@ -43,8 +43,8 @@ test('a server that cannot be started', async t => {
 });
 
 test('what the server printed before it ended is handed on', async t => {
-    const peer = t.raw([callgate, 'run', '--policy', t.policy(allowAll), '--state', t.state, '--', process.execPath, '-e',
-        'process.stdout.write(\'{"jsonrpc":"2.0","method":"notifications/message","params":{"n":1}}\\n\'.repeat(500)); process.exitCode = 3']);
+    const peer = t.raw(t.front([process.execPath, '-e',
+        'process.stdout.write(\'{"jsonrpc":"2.0","method":"notifications/message","params":{"n":1}}\\n\'.repeat(500)); process.exitCode = 3']));
     assert.equal((await peer.exit).code, 3);
     assert.equal(peer.lines.length, 500);
 });
@@ -54,8 +54,7 @@ test('standard error, environment, arguments and working directory are the serve
     const program = 'process.stderr.write("to standard error\\n");' +
         'process.stdin.on("data",d=>{const m=JSON.parse(d);console.log(JSON.stringify({jsonrpc:"2.0",id:m.id,' +
         'result:{argv:process.argv.slice(1),cwd:process.cwd(),x:process.env.CALLGATE_E2E,fds:require("fs").readdirSync("/proc/self/fd").map(Number)}}))})';
-    const peer = t.raw([callgate, 'run', '--policy', t.policy(allowAll), '--state', t.state, '--', process.execPath, '-e', program,
-        '--', '--policy', '', 'a b', '--'], { cwd: t.path('work'), env: { ...process.env, CALLGATE_E2E: 'yes' } });
+    const peer = t.raw(t.front([process.execPath, '-e', program, '--', '--policy', '', 'a b', '--']), { cwd: t.path('work'), env: { ...process.env, CALLGATE_E2E: 'yes' } });
     const { message } = await peer.request(1, 'ping');
     assert.deepEqual([message.result.argv, message.result.cwd, message.result.x], [['--policy', '', 'a b', '--'], t.path('work'), 'yes']);
     await peer.note(/^to standard error$/m);

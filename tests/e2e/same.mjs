@@ -2,7 +2,7 @@
 //
 // A script calls `s.step(name, thunk)`; each step's answer or error is kept, and every message that the client
 // got from the wire is kept as well. What really varies (times, ids made by chance, the directory) is normalised.
-import { assert, sleep, until, via } from './lib.mjs';
+import { assert, under, until, via } from './lib.mjs';
 
 const CLOCK = /\b\d{1,2}:\d{2}:\d{2}(?:\s?[AP]M)?\b/g;
 const ISO = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g;
@@ -103,10 +103,9 @@ export function compare(without, withGate, loose) {
 export async function both(t, command, script, { loose, front = {} } = {}) {
     const sides = ['without', 'withgate'].map(side => {
         const server = command(t.path(side));
-        return new Session(t, side, side === 'without' ? server : t.front(server, front));
+        // Both sides get the same environment.
+        return new Session(t, side, side === 'without' && under === 'sanitizers' ? t.watched(server) : side === 'without' ? server : t.front(server, front));
     });
     await Promise.all(sides.map(script));
     return compare(...sides, loose);
 }
-
-export { sleep };
