@@ -133,11 +133,12 @@ struct said said_read(const struct json_doc *doc, const struct json_value *value
     }
     struct envelope envelope = open_envelope(doc, value);
     const struct json_value *const *members = envelope.members;
-    bool sound = !envelope.doubtful && json_is(members[MEMBER_JSONRPC], JSON_STRING) &&
-                 slice_is(json_str(members[MEMBER_JSONRPC]), "2.0");
+    bool rpc =
+        json_is(members[MEMBER_JSONRPC], JSON_STRING) && slice_is(json_str(members[MEMBER_JSONRPC]), "2.0");
+    bool sound = rpc && !envelope.doubtful;
     bool result = members[MEMBER_RESULT] != NULL, error = members[MEMBER_ERROR] != NULL;
     bool hollow =
-        sound && members[MEMBER_METHOD] == NULL && members[MEMBER_ID] != NULL; /* neither of the two */
+        rpc && members[MEMBER_METHOD] == NULL && members[MEMBER_ID] != NULL; /* neither of the two */
     if (result || error || hollow) {
         return response_of(doc, &envelope, sound && result != error && members[MEMBER_METHOD] == NULL);
     }

@@ -228,6 +228,21 @@ test('an id that is an integer by value is answered or refused, never left', asy
     }
 });
 
+test('an id that is in use is not taken again; a number is no string', async t => {
+    const peer = t.recorder({ rules: [{ id: 'ask', effect: 'require_approval', match: { tool: 'write' } }] });
+    peer.send({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write', arguments: { path: '/a' } } });
+    peer.send({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'never', arguments: {} } });
+    const [held] = await t.pending(1);
+    for (const id of ['1', '2', '1.0', '2e0']) peer.send(call('{"name":"echo","arguments":{"again":true}}', id) + '\n');
+    passed((await peer.call('1', 'echo')).message);
+    passed((await peer.call('2', 'echo')).message);
+    await peer.ping();
+    assert.ok(!peer.got().includes('again'));
+    assert.ok(peer.messages.filter(m => typeof m.id === 'number').every(m => m.error));
+    t.cli('approve', held.code);
+    await until('the held call to be released', () => gotCalls(peer).some(m => m.params.name === 'write'));
+});
+
 test('names are compared decoded', async t => {
     const peer = t.recorder({ rules: [deny('no-secret', { tool: 'secret' })] });
     for (const line of [
@@ -422,6 +437,9 @@ test('an answer that cannot be handed on becomes an error for its id', async t =
         'neither result nor error': '{"jsonrpc":"2.0","id":ID}\n',
         'both': '{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"x"}}\n',
         'too deep': `{"jsonrpc":"2.0","id":ID,"result":{"a":${nest(100_000, '[', ']')}}}\n`,
+        'a bare carriage return': '{"jsonrpc":"2.0","id":ID,\r"result":{}}\n',
+        'two ids': '{"jsonrpc":"2.0","id":424242,"id":ID,"result":{}}\n',
+        'Result': '{"jsonrpc":"2.0","id":ID,"Result":{}}\n',
         'id last': '{"result":{"content":[{"type":"text","text":"\xff"}]},"jsonrpc":"2.0","id":ID}\n',
     };
     const faults = [];
@@ -431,6 +449,12 @@ test('an answer that cannot be handed on becomes an error for its id', async t =
         else if (!answer.message.error && name !== 'both' && name !== 'too deep') faults.push(`${name}: ${answer.line.slice(0, 200)}`);
     }
     assert.deepEqual(faults, []);
+    // What clients read all alike is handed on: half a pair of surrogates, a batch of one, a CR before the line end.
+    for (const [name, line] of [['half', '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\\ud83d"}]}}\n'],
+        ['batch', '[{"jsonrpc":"2.0","id":ID,"result":{"content":[]}},{"jsonrpc":"2.0","method":"notifications/message","params":{}}]\n'],
+        ['crlf', '{"jsonrpc":"2.0","id":ID,"result":{"content":[]}}\r\n']]) {
+        passed((await peer.call(name, 'broken', { base64: base64(line) })).message);
+    }
     // Larger than an answer may be; what only the client's messages may not be passes.
     const big = await peer.call('big', 'big', { bytes: 65 * MiB });
     assert.ok(big.message.error, big.line.slice(0, 100));
@@ -544,7 +568,7 @@ test('a client that goes away without a word', async t => {
     peer.child.stdout.destroy();
     for (let id = 1; id <= 50; id++) peer.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'big', arguments: { bytes: 100_000 } } });
     peer.child.stdin.end();
-    const ended = await Promise.race([peer.exit, sleep(15_000)]);
+    const ended = await Promise.race([peer.exit, sleep(under === 'valgrind' ? 120_000 : 15_000)]);
     assert.ok(ended, 'the gate outlives its client');
     assert.equal(ended.signal, null);
 });
@@ -560,7 +584,8 @@ test('a full disk: what would be allowed is denied, and standard error says why 
     t.unverified = true;
     const state = join(disk, 'state');
     mkdirSync(state, { mode: 0o700 });
-    const peer = t.recorder({ state, rules: [{ id: 'all', effect: 'auto_approve', match: { channel: 'local' } }] });
+    const peer = t.recorder({ state, rules: [{ id: 'ask', effect: 'require_approval', match: { tool: 'write' } },
+        deny('no-secret', { tool: 'secret' }), { id: 'all', effect: 'auto_approve', match: { channel: 'local' } }] });
     passed((await peer.call(1, 'echo')).message);
     const fill = join(disk, 'fill');
     try { writeFileSync(fill, Buffer.alloc(4 * MiB)); } catch (error) { assert.equal(error.code, 'ENOSPC'); }
@@ -573,7 +598,7 @@ test('a full disk: what would be allowed is denied, and standard error says why 
     assert.ok(id < 200, 'the disk is full, and calls still pass');
     const reached = gotCalls(peer).length;
     const denials = [];
-    for (const name of ['echo', 'write', 'read']) denials.push((await peer.call(`d ${name}`, name, { path: '/x' })).message.result);
+    for (const name of ['echo', 'write', 'read', 'secret']) denials.push((await peer.call(`d ${name}`, name, { path: '/x' })).message.result);
     assert.ok(denials.every(result => result.isError === true));
     assert.equal(gotCalls(peer).length, reached, 'a call went on without its line in the journal');
     const said = peer.stderr.split('\n').filter(line => /journal/i.test(line) && /space|ENOSPC/i.test(line));

@@ -28,6 +28,7 @@ export const via = option('via', 'gate');
 export const callgate = resolve(option('callgate', join(here, '../../build/callgate')));
 // under: what watches the gate's memory; a word from it fails the test, and memory itself is not measured then.
 export const under = option('under', '');
+const patience = under === 'valgrind' ? 8 : 1;
 const only = option('only', '');
 
 if (via === 'gate' && !existsSync(callgate)) {
@@ -54,7 +55,7 @@ export const skip = why => { throw new Skip(why); };
 const tests = [];
 
 export function test(name, fn, { timeout = 30_000 } = {}) {
-    if (!only || name.includes(only)) tests.push({ name, fn, timeout });
+    if (!only || name.includes(only)) tests.push({ name, fn, timeout: timeout * patience });
 }
 
 // What a test gets: a private directory, a private state directory, and a list of things to undo.
@@ -85,7 +86,7 @@ class Context {
         const log = this.path('watch');
         switch (under) {
             case 'sanitizers': return ['/usr/bin/env', `ASAN_OPTIONS=log_path=${log}`, `UBSAN_OPTIONS=log_path=${log}`, ...command];
-            case 'valgrind': return ['valgrind', '-q', '--leak-check=full', '--errors-for-leak-kinds=definite', '--error-exitcode=99',
+            case 'valgrind': return ['valgrind', '-q', '--leak-check=full', '--show-leak-kinds=definite', '--errors-for-leak-kinds=definite', '--error-exitcode=99',
                 `--log-file=${log}.%p`, ...command];
             default: return command;
         }
@@ -214,6 +215,7 @@ export const sleep = ms => new Promise(done => setTimeout(done, ms));
 
 // Ask until there is an answer. For what has no event to wait for: another process's state.
 export async function until(what, ask, ms = 10_000) {
+    ms *= patience;
     const end = Date.now() + ms;
     for (;;) {
         const answer = await ask();
@@ -290,6 +292,7 @@ export class Raw {
         }, ms);
     }
     wait(what, ask, ms = 10_000) {
+        ms *= patience;
         return new Promise((done, fail) => {
             const timer = setTimeout(() => {
                 this.waiting = this.waiting.filter(other => other !== look);
@@ -346,10 +349,10 @@ export class Raw {
         if (this.ended) return;
         this.child.stdin.destroy();
         this.read();
-        const ended = await Promise.race([this.exit, sleep(8000).then(() => null)]);
+        const ended = await Promise.race([this.exit, sleep(8000 * patience).then(() => null)]);
         if (!ended) {
             this.child.kill('SIGKILL');
-            throw new Error('the peer did not end within 8 s of its input being closed');
+            throw new Error('the peer did not end in time after its input was closed');
         }
     }
 }

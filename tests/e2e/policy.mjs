@@ -1,9 +1,9 @@
 // What a policy does to a client: denied, held, approved, refused, withdrawn; and the server sees only what is allowed.
-import { existsSync, mkdirSync, readFileSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { assert, cli, run, servers, test, until } from './lib.mjs';
+import { assert, callgate, cli, run, servers, sleep, test, until } from './lib.mjs';
 
 const deny = (id, match, reason = `because of ${id}`) => ({ id, effect: 'deny', match, reason });
 const hold = (id, match, more = {}) => ({ id, effect: 'require_approval', match, ...more });
@@ -210,6 +210,59 @@ test('a cancelled call is withdrawn', async t => {
     passed((await peer.call(2, 'echo')).message);
 });
 
+test('a cancellation withdraws the call of its very id, and no request that another call waits for', async t => {
+    const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' })] });
+    const say = id => peer.send({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'write', arguments: { path: '/a' } } });
+    const cancel = requestId => peer.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
+    say(1);
+    say('1');
+    say(2);
+    const [held] = await t.pending(1);
+    cancel('2');
+    cancel(1);
+    cancel(17);
+    await peer.ping();
+    assert.equal((await t.pending(1))[0].code, held.code);
+    t.cli('approve', held.code);
+    passed((await peer.answer('1')).message);
+    passed((await peer.answer(2)).message);
+    await peer.ping();
+    assert.deepEqual(peer.answers(1), []);
+    assert.deepEqual(got(peer).filter(m => m.method === 'tools/call').map(m => m.id), ['1', 2]);
+});
+
+test('an approval ends after ttlMs', async t => {
+    const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' }, { ttlMs: 400 })] });
+    const answer = peer.call(1, 'write', { path: '/a' });
+    const [held] = await t.pending(1);
+    t.cli('approve', held.code);
+    passed((await answer).message);
+    await sleep(450);
+    const again = peer.call(2, 'write', { path: '/a' });
+    const [next] = await t.pending(1);
+    t.cli('refuse', next.code);
+    assert.equal((await again).message.result.isError, true);
+});
+
+test('secrets of a call are neither in the journal nor in the store nor shown', async t => {
+    const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' }), deny('no-read', { tool: 'read' })] });
+    const password = 'hunter2-zyx', token = 'ghp_0123456789abcdefghijABCDEFGHIJ012345';
+    const secret = { path: '/a', password, note: `use ${token}`, nested: [{ api_key: password }] };
+    const answer = peer.call(1, 'write', secret);
+    assert.equal((await peer.call(2, 'read', secret)).message.result.isError, true);
+    const [held] = await t.pending(1);
+    const everything = [t.cli('pending').stdout, JSON.stringify(held), t.cli('status').stdout, t.cli('approve', held.code).stdout];
+    passed((await answer).message);
+    await peer.close();
+    everything.push(peer.stderr);
+    for (const name of readdirSync(t.state, { recursive: true })) {
+        const path = join(t.state, name);
+        if (statSync(path).isFile()) everything.push(readFileSync(path, 'latin1'));
+    }
+    for (const text of everything) assert.ok(!text.includes('hunter2') && !text.includes('ghp_0123'), text.slice(0, 400));
+    assert.ok(peer.got().includes(password), 'the server gets the call as it was');
+});
+
 test('not approved in time: a constant answer, and a retry passes once approved', async t => {
     const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' })], args: ['--hold-for', '1'] });
     const [one, two] = await Promise.all([peer.call(1, 'write', { path: '/a' }), peer.call('b', 'write', { path: '/b' })]);
@@ -406,6 +459,42 @@ test('a rule that names a server needs --server', async t => {
     assert.equal((await peer.call(1, 'write', { path: '/x' })).message.result.isError, true);
     const other = t.recorder({ policy, name: 'other' });
     passed((await other.call(1, 'write', { path: '/x' })).message);
+});
+
+test('actor, roots, remote', async t => {
+    mkdirSync(t.path('data'));
+    const rules = [deny('no-agent', { actor: 'claude_process', tool: 'write' }), deny('no-secret', { pathPrefix: t.path('data/secret') })];
+    const owner = t.recorder({ rules, args: ['--actor', 'session_owner'] });
+    passed((await owner.call(1, 'write', { path: '/x' })).message);
+    assert.equal((await t.recorder({ rules }).call(1, 'write', { path: '/x' })).message.result.isError, true);
+    // A relative path also starts at a directory that the server was given.
+    for (const [options, ...given] of [[{ rules }, t.path('data')], [{ rules, args: ['--root', t.path('data')] }]]) {
+        const peer = t.recorder(options, ...given);
+        assert.equal((await peer.call(1, 'read', { path: 'secret/x' })).message.result.isError, true);
+        passed((await peer.call(2, 'read', { path: 'public/x' })).message);
+    }
+    passed((await t.recorder({ rules }).call(1, 'read', { path: 'secret/x' })).message);
+    const remote = t.recorder({ rules, args: ['--remote'] }, t.path('data'));
+    passed((await remote.call(1, 'read', { path: t.path('data/secret/x') })).message);
+});
+
+test('tiers: an admin file that others can write is refused; a workspace file only tightens, or is left out', async t => {
+    const admin = t.policy([deny('admin-no-secret', { tool: 'secret' })], 'admin.json');
+    const own = t.policy([{ id: 'own', effect: 'auto_approve', match: { tool: 'secret' } }], 'own.json');
+    const tight = t.policy([deny('workspace-no-echo', { tool: 'echo' })], 'tight.json');
+    const loose = t.policy([{ id: 'loose', effect: 'auto_approve', match: { tool: 'secret' } }, deny('workspace-no-read', { tool: 'read' })], 'loose.json');
+    const command = (...policies) => [callgate, 'run', ...policies.flatMap(policy => ['--policy', policy]), '--state', t.state, '--'];
+    const peer = t.raw([...command(own, `admin=${admin}`, `workspace=${tight}`, `workspace=${loose}`), ...servers.recorder(t.path('s.log'))]);
+    peer.log = t.path('s.log');
+    assert.equal((await peer.call(1, 'secret')).message.result.isError, true);
+    assert.equal((await peer.call(2, 'echo')).message.result.isError, true);
+    passed((await peer.call(3, 'read', { path: '/x' })).message);
+    assert.match(peer.stderr, /loose\.json:\d+:\d+: /);
+    chmodSync(admin, 0o664);
+    const refused = cli(...command(`admin=${admin}`).slice(1), ...servers.recorder(t.path('r.log')));
+    assert.equal(refused.code, 2);
+    assert.match(refused.stderr, /admin\.json/);
+    assert.ok(!existsSync(t.path('r.log')));
 });
 
 test('the real filesystem server: every spelling of a traversal ends in a denial', async t => {
