@@ -18,12 +18,6 @@ struct lint {
 
 /* ---- Shadows within a tier ---- */
 
-static bool any_rule(const struct rule *rule)
-{
-    (void)rule;
-    return true;
-}
-
 /* Fills lint->earlier. A rule that is shadowed need not be put in: whatever it contains, the rule that
  * shadows it contains too, and stands earlier.
  *
@@ -33,7 +27,7 @@ static bool any_rule(const struct rule *rule)
 static bool find_shadows(struct lint *lint)
 {
     const struct policy *policy = lint->policy;
-    struct superset *set = superset_create(policy, any_rule, SUPERSET_FIRST);
+    struct superset *set = superset_create(policy, SUPERSET_FIRST);
     uint64_t *group = calloc((size_t)policy->rule_count + 1, sizeof(*group));
     if (set == NULL || group == NULL) {
         superset_destroy(set);

@@ -134,7 +134,7 @@ static bool check_all(struct reload *reload)
     }
     reload->taken = calloc((size_t)running->symbols.count + 1, sizeof(*reload->taken));
     reload->args = calloc(most_args + 1, sizeof(*reload->args));
-    reload->denies = superset_create(running, is_deny, SUPERSET_EVERY);
+    reload->denies = superset_create(running, SUPERSET_EVERY);
     if (reload->taken == NULL || reload->args == NULL || reload->denies == NULL) {
         return false;
     }

@@ -41,7 +41,7 @@ struct counter {
     const struct policy *policy;
     const uint32_t *asking; /* the caller's list */
     struct overlap *result; /* by place in it */
-    struct tool_nest tools;
+    struct name_nest tools;
     bool *asked_tools, *asked_paths; /* by symbol, by prefix: some asking rule has it */
     uint32_t *tools_above, *paths_above;
     uint32_t *dense;      /* by value: 1 + its number in the split that is being made; 0 between splits */
@@ -192,7 +192,7 @@ static size_t find_paths_above(struct counter *c, const struct match *match)
 
 static uint32_t find_tools_above(struct counter *c, uint32_t name)
 {
-    return tool_nest_above(&c->tools, policy_text(c->policy, name), c->tools_above);
+    return name_nest_above(&c->tools, policy_text(c->policy, name), c->tools_above);
 }
 
 static void count_paths(struct counter *c, uint32_t rule, uint64_t tool, bool by_path)
@@ -753,16 +753,10 @@ static bool meet(struct counter *c, const struct part *part, uint32_t field)
 
 /* ---- The whole ---- */
 
-static bool any_rule(const struct rule *rule)
-{
-    (void)rule;
-    return true;
-}
-
 static bool prepare(struct counter *c, size_t asking_count)
 {
     const struct policy *policy = c->policy;
-    if (!tool_nest_init(&c->tools, policy, any_rule)) {
+    if (!name_nest_init(&c->tools, policy)) {
         return false;
     }
     c->asked_tools = calloc((size_t)policy->symbols.count + 1, sizeof(*c->asked_tools));
@@ -815,7 +809,7 @@ enum overlap_result overlap_count(const struct policy *policy, const uint32_t *s
     enum overlap_result result = !ok                     ? OVERLAP_NO_MEMORY
                                  : c.steps > c.steps_max ? OVERLAP_EXHAUSTED
                                                          : OVERLAP_WHOLE;
-    tool_nest_finish(&c.tools);
+    name_nest_finish(&c.tools);
     free(c.asked_tools);
     free(c.asked_paths);
     free(c.dense);

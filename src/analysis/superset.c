@@ -43,7 +43,7 @@ struct superset {
     enum superset_mode mode;
     bool failed, exhausted;
     uint64_t steps, steps_max;
-    struct tool_nest tools;
+    struct name_nest tools;
     uint32_t *path_up; /* SUPERSET_FIRST, by prefix id: 1 + the id just above it; 0: not looked up yet */
 
     struct shape *shapes;
@@ -59,13 +59,11 @@ struct superset {
     uint32_t slots_mask;
     uint32_t *same; /* SUPERSET_EVERY, by rule: 1 + the next rule with an equal match; 0: none */
 
-    /* The question that is being answered. */
-    struct match match;
-    const struct match_arg *args;
-    uint8_t tier;
+    /* The question that is being answered, and the lists of those that are made from rules. */
+    struct question question;
     uint32_t fields;
     uint32_t *tools_above, *paths_above;
-    uint32_t tool_count, path_count;
+    uint32_t component;
     uint32_t best;
     uint32_t *found;
     size_t found_count, found_cap;
@@ -79,7 +77,7 @@ void superset_destroy(struct superset *set)
     if (set == NULL) {
         return;
     }
-    tool_nest_finish(&set->tools);
+    name_nest_finish(&set->tools);
     free(set->path_up);
     free(set->shapes);
     free(set->shape_of);
@@ -96,7 +94,7 @@ void superset_destroy(struct superset *set)
     free(set);
 }
 
-static bool allocate(struct superset *set, tool_nest_filter *counts)
+static bool allocate(struct superset *set)
 {
     const struct policy *policy = set->policy;
     size_t args = 0;
@@ -105,7 +103,7 @@ static bool allocate(struct superset *set, tool_nest_filter *counts)
             args = policy->rules[i].match.arg_count;
         }
     }
-    if (!tool_nest_init(&set->tools, policy, counts)) {
+    if (!name_nest_init(&set->tools, policy)) {
         return false;
     }
     uint32_t slots = 64;
@@ -130,8 +128,7 @@ static bool allocate(struct superset *set, tool_nest_filter *counts)
            set->stack_at != NULL;
 }
 
-struct superset *superset_create(const struct policy *policy, tool_nest_filter *counts,
-                                 enum superset_mode mode)
+struct superset *superset_create(const struct policy *policy, enum superset_mode mode)
 {
     struct superset *set = calloc(1, sizeof(*set));
     if (set == NULL) {
@@ -140,7 +137,7 @@ struct superset *superset_create(const struct policy *policy, tool_nest_filter *
     set->policy = policy;
     set->mode = mode;
     set->steps_max = STEPS_BASE + (uint64_t)STEPS_PER_RULE * policy->rule_count;
-    if (!allocate(set, counts)) {
+    if (!allocate(set)) {
         superset_destroy(set);
         return NULL;
     }
@@ -178,13 +175,18 @@ static uint64_t hash_exact(uint32_t shape, uint32_t fields, const struct match *
     h += (fields & BIT(F_THREAD) ? match->thread : 0) * 0xc2b2ae3d27d4eb4fu;
     h += (fields & BIT(F_ACTOR) ? match->actor : 0u) * 0x165667b19e3779f9u;
     h += (fields & BIT(F_TOOL) ? match->tool : 0) * 0x27d4eb2f165667c5u;
-    h += (fields & BIT(F_COMPONENT) ? match->path_component : 0) * 0xff51afd7ed558ccdu;
     return h;
 }
 
-static uint32_t hash_top(uint64_t exact, uint32_t tool_prefix, uint32_t path_prefix)
+/* What the top of a trie is found by, beside the asked match's own values. */
+struct top {
+    uint32_t fields, tool_prefix, path_prefix, component;
+};
+
+static uint32_t hash_top(uint64_t exact, const struct top *top)
 {
-    return finish_hash(exact + tool_prefix * 0xc4ceb9fe1a85ec53u + path_prefix * 0x2545f4914f6cdd1du);
+    return finish_hash(exact + top->tool_prefix * 0xc4ceb9fe1a85ec53u +
+                       top->path_prefix * 0x2545f4914f6cdd1du + top->component * 0xff51afd7ed558ccdu);
 }
 
 static uint32_t hash_child(uint32_t parent, const struct match_arg *arg)
@@ -242,25 +244,26 @@ static uint32_t add_node(struct superset *set, const struct node *node, uint32_t
     return set->node_count;
 }
 
-/* Whether the top of a trie holds matches of this shape with the asked match's values and these prefixes. */
-static bool is_top(const struct superset *set, const struct node *node, uint32_t fields,
-                   const struct match *want, uint32_t tool_prefix, uint32_t path_prefix)
+/* Whether the top of a trie holds matches of this shape with the asked match's values. */
+static bool is_top(const struct superset *set, const struct node *node, const struct top *want,
+                   const struct match *values)
 {
     const struct rule *rule = &set->policy->rules[node->rule];
     const struct match *have = &rule->match;
-    return node->parent == 0 && have->tool_prefix == tool_prefix && have->path_prefix == path_prefix &&
-           have->server == (fields & BIT(F_SERVER) ? want->server : 0) &&
-           have->channel == (fields & BIT(F_CHANNEL) ? want->channel : 0) &&
-           have->thread == (fields & BIT(F_THREAD) ? want->thread : 0) &&
-           have->actor == (fields & BIT(F_ACTOR) ? want->actor : 0) &&
-           have->tool == (fields & BIT(F_TOOL) ? want->tool : 0) &&
-           have->path_component == (fields & BIT(F_COMPONENT) ? want->path_component : 0) &&
+    uint32_t fields = want->fields;
+    return node->parent == 0 && have->tool_prefix == want->tool_prefix &&
+           have->path_prefix == want->path_prefix && have->path_component == want->component &&
+           have->server == (fields & BIT(F_SERVER) ? values->server : 0) &&
+           have->channel == (fields & BIT(F_CHANNEL) ? values->channel : 0) &&
+           have->thread == (fields & BIT(F_THREAD) ? values->thread : 0) &&
+           have->actor == (fields & BIT(F_ACTOR) ? values->actor : 0) &&
+           have->tool == (fields & BIT(F_TOOL) ? values->tool : 0) &&
            (have->arg_count != 0) == ((fields & BIT(F_ARGS)) != 0) &&
-           (set->mode == SUPERSET_EVERY || rule->tier == fields >> TIER_SHIFT);
+           (set->mode != SUPERSET_FIRST || rule->tier == fields >> TIER_SHIFT);
 }
 
-static uint32_t find_top(struct superset *set, uint32_t hash, uint32_t fields, const struct match *want,
-                         uint32_t tool_prefix, uint32_t path_prefix)
+static uint32_t find_top(struct superset *set, uint32_t hash, const struct top *want,
+                         const struct match *values)
 {
     for (uint32_t at = hash & set->slots_mask;; at = (at + 1) & set->slots_mask) {
         uint64_t slot = set->slots[at];
@@ -268,8 +271,7 @@ static uint32_t find_top(struct superset *set, uint32_t hash, uint32_t fields, c
             return 0;
         }
         uint32_t node = (uint32_t)slot;
-        if (slot >> 32 == hash &&
-            is_top(set, &set->nodes[node - 1], fields, want, tool_prefix, path_prefix)) {
+        if (slot >> 32 == hash && is_top(set, &set->nodes[node - 1], want, values)) {
             return node;
         }
     }
@@ -295,7 +297,7 @@ static uint32_t find_child(struct superset *set, uint32_t parent, const struct m
 
 static uint32_t fields_of(const struct superset *set, const struct match *match, uint8_t tier)
 {
-    uint32_t fields = set->mode == SUPERSET_EVERY ? 0 : (uint32_t)tier << TIER_SHIFT;
+    uint32_t fields = set->mode != SUPERSET_FIRST ? 0 : (uint32_t)tier << TIER_SHIFT;
     fields |= match->server != 0 ? BIT(F_SERVER) : 0;
     fields |= match->channel != 0 ? BIT(F_CHANNEL) : 0;
     fields |= match->thread != 0 ? BIT(F_THREAD) : 0;
@@ -425,8 +427,9 @@ void superset_add(struct superset *set, uint32_t rule)
     uint32_t fields = fields_of(set, match, set->policy->rules[rule].tier);
     uint32_t shape = shape_of(set, fields, rule);
     note_values(set, shape, match);
-    uint32_t hash = hash_top(hash_exact(shape, fields, match), match->tool_prefix, match->path_prefix);
-    uint32_t top = find_top(set, hash, fields, match, match->tool_prefix, match->path_prefix);
+    struct top want = {fields, match->tool_prefix, match->path_prefix, match->path_component};
+    uint32_t hash = hash_top(hash_exact(shape, fields, match), &want);
+    uint32_t top = find_top(set, hash, &want, match);
     if (top == 0) {
         set->failed = add_node(set, &(struct node){.rule = rule}, hash) == 0;
     } else {
@@ -438,7 +441,7 @@ void superset_add(struct superset *set, uint32_t rule)
 
 static void report(struct superset *set, uint32_t rule)
 {
-    if (set->mode == SUPERSET_FIRST) {
+    if (set->mode != SUPERSET_EVERY) {
         set->best = rule < set->best ? rule : set->best;
         return;
     }
@@ -463,11 +466,12 @@ static bool rest_asked(struct superset *set, uint32_t rule, uint32_t depth, uint
     const struct match *match = &set->policy->rules[rule].match;
     const struct match_arg *args = set->policy->args + match->arg_first;
     for (; depth < match->arg_count; depth++, at++) {
-        while (at < set->match.arg_count && set->args[at].key < args[depth].key) {
+        while (at < set->question.match.arg_count && set->question.args[at].key < args[depth].key) {
             at++;
         }
-        if (!step(set) || at == set->match.arg_count || set->args[at].key != args[depth].key ||
-            set->args[at].value != args[depth].value) {
+        if (!step(set) || at == set->question.match.arg_count ||
+            set->question.args[at].key != args[depth].key ||
+            set->question.args[at].value != args[depth].value) {
             return false;
         }
     }
@@ -506,10 +510,10 @@ static void walk(struct superset *set, uint32_t top)
     while (!set->exhausted) {
         const struct node *here = &set->nodes[set->stack_node[depth] - 1];
         uint32_t at = set->stack_at[depth];
-        while (at < set->match.arg_count && set->args[at].key < here->low) {
+        while (at < set->question.match.arg_count && set->question.args[at].key < here->low) {
             at++;
         }
-        if (at == set->match.arg_count || set->args[at].key > here->high) {
+        if (at == set->question.match.arg_count || set->question.args[at].key > here->high) {
             if (depth == 0) {
                 return;
             }
@@ -517,7 +521,7 @@ static void walk(struct superset *set, uint32_t top)
             continue;
         }
         set->stack_at[depth] = at + 1;
-        uint32_t child = find_child(set, set->stack_node[depth], &set->args[at]);
+        uint32_t child = find_child(set, set->stack_node[depth], &set->question.args[at]);
         if (child != 0 && enter(set, child, depth + 1, at + 1)) {
             depth++;
             set->stack_node[depth] = child;
@@ -526,10 +530,19 @@ static void walk(struct superset *set, uint32_t top)
     }
 }
 
+static uint64_t shapes_with(const uint64_t *shapes, const uint32_t *values, uint32_t count)
+{
+    uint64_t some = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        some |= shapes[values[i]];
+    }
+    return some;
+}
+
 /* The shapes (mod 64) that can hold a match containing the asked one, by the values that occur in them. */
 static uint64_t candidates(const struct superset *set)
 {
-    const struct match *match = &set->match;
+    const struct match *match = &set->question.match;
     const uint32_t symbols[][2] = {
         {F_SERVER, match->server}, {F_CHANNEL, match->channel},          {F_THREAD, match->thread},
         {F_TOOL, match->tool},     {F_COMPONENT, match->path_component},
@@ -540,45 +553,72 @@ static uint64_t candidates(const struct superset *set)
         shapes &=
             set->lacking[symbols[i][0]] | (symbol == 0 || symbol == NOWHERE ? 0 : set->symbol_shapes[symbol]);
     }
-    uint64_t above = set->lacking[F_TOOL_PREFIX];
-    for (uint32_t i = 0; i < set->tool_count; i++) {
-        above |= set->symbol_shapes[set->tools_above[i]];
-    }
-    shapes &= above;
-    above = set->lacking[F_PATH];
-    for (uint32_t i = 0; i < set->path_count; i++) {
-        above |= set->path_shapes[set->paths_above[i]];
-    }
-    shapes &= above;
-    above = set->lacking[F_ARGS];
+    shapes &= set->lacking[F_TOOL_PREFIX] |
+              shapes_with(set->symbol_shapes, set->question.tools, set->question.tool_count);
+    shapes &=
+        set->lacking[F_PATH] | shapes_with(set->path_shapes, set->question.paths, set->question.path_count);
+    shapes &= set->lacking[F_COMPONENT] |
+              shapes_with(set->symbol_shapes, set->question.components, set->question.component_count);
+    uint64_t with = set->lacking[F_ARGS];
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        above |= set->symbol_shapes[set->args[i].value];
+        with |= set->symbol_shapes[set->question.args[i].value];
     }
-    return shapes & above;
+    return shapes & with;
 }
 
-/* Looks at one shape: at the asked match's own values, and at each pair of prefixes above its own. */
-static void ask_shape(struct superset *set, uint32_t shape)
+/* The values to look at for a field that may have several: all of a list, or only "absent". */
+struct choice {
+    const uint32_t *values;
+    const uint64_t *shapes; /* where each value occurs; NULL: not to be looked at */
+    uint32_t count;
+};
+
+static struct choice choose(bool present, const uint32_t *values, uint32_t count, const uint64_t *shapes)
 {
-    static const uint32_t none[1] = {0};
+    static const uint32_t absent[1] = {0};
+    return present ? (struct choice){values, shapes, count} : (struct choice){absent, NULL, 1};
+}
+
+static bool occurs(const struct choice *choice, uint32_t i, uint64_t bit)
+{
+    return choice->shapes == NULL || (choice->shapes[choice->values[i]] & bit) != 0;
+}
+
+/* Looks at one shape with one tool prefix and one component: at each path prefix. */
+static void ask_paths(struct superset *set, uint32_t shape, uint64_t exact, uint32_t tool_prefix,
+                      uint32_t component)
+{
+    const struct question *q = &set->question;
     uint32_t fields = set->shapes[shape].fields;
     uint64_t bit = (uint64_t)1 << (shape % 64);
-    bool by_tool = (fields & BIT(F_TOOL_PREFIX)) != 0, by_path = (fields & BIT(F_PATH)) != 0;
-    const uint32_t *tools = by_tool ? set->tools_above : none, *paths = by_path ? set->paths_above : none;
-    uint32_t tool_count = by_tool ? set->tool_count : 1, path_count = by_path ? set->path_count : 1;
-    uint64_t exact = hash_exact(shape, fields, &set->match);
-    for (uint32_t i = 0; i < tool_count; i++) {
-        if (by_tool && (set->symbol_shapes[tools[i]] & bit) == 0) {
-            continue;
-        }
-        for (uint32_t j = 0; j < path_count && !set->exhausted; j++) {
-            if (by_path && (set->path_shapes[paths[j]] & bit) == 0) {
-                continue;
-            }
-            uint32_t top =
-                find_top(set, hash_top(exact, tools[i], paths[j]), fields, &set->match, tools[i], paths[j]);
+    struct choice paths = choose((fields & BIT(F_PATH)) != 0, q->paths, q->path_count, set->path_shapes);
+    struct top want = {.fields = fields, .tool_prefix = tool_prefix, .component = component};
+    for (uint32_t i = 0; i < paths.count && !set->exhausted; i++) {
+        if (occurs(&paths, i, bit)) {
+            want.path_prefix = paths.values[i];
+            uint32_t top = find_top(set, hash_top(exact, &want), &want, &q->match);
             if (top != 0) {
                 walk(set, top);
+            }
+        }
+    }
+}
+
+/* Looks at one shape: at the asked values, and at each combination of those that may be several. */
+static void ask_shape(struct superset *set, uint32_t shape)
+{
+    const struct question *q = &set->question;
+    uint32_t fields = set->shapes[shape].fields;
+    uint64_t bit = (uint64_t)1 << (shape % 64);
+    struct choice tools =
+        choose((fields & BIT(F_TOOL_PREFIX)) != 0, q->tools, q->tool_count, set->symbol_shapes);
+    struct choice components =
+        choose((fields & BIT(F_COMPONENT)) != 0, q->components, q->component_count, set->symbol_shapes);
+    uint64_t exact = hash_exact(shape, fields, &q->match);
+    for (uint32_t i = 0; i < tools.count; i++) {
+        for (uint32_t j = 0; j < components.count && occurs(&tools, i, bit); j++) {
+            if (occurs(&components, j, bit)) {
+                ask_paths(set, shape, exact, tools.values[i], components.values[j]);
             }
         }
     }
@@ -592,38 +632,41 @@ static void ask(struct superset *set)
             const struct shape *at = &set->shapes[shape];
             /* None of a shape that begins behind the best can better it. */
             if (at->first < set->best && (at->fields & ~need) == 0 &&
-                (set->mode == SUPERSET_EVERY || at->fields >> TIER_SHIFT == need >> TIER_SHIFT)) {
+                (set->mode != SUPERSET_FIRST || at->fields >> TIER_SHIFT == need >> TIER_SHIFT)) {
                 ask_shape(set, shape);
             }
         }
     }
 }
 
-/* A match with a tool may lie in one with a tool prefix. */
-static uint32_t asked_fields(uint32_t fields)
+/* The fields that a containing match may have. */
+static uint32_t fields_allowed(const struct superset *set, const struct question *question, uint8_t tier)
 {
-    return (fields & BIT(F_TOOL)) != 0 ? fields | BIT(F_TOOL_PREFIX) : fields;
+    uint32_t fields =
+        fields_of(set, &question->match, tier) & ~(BIT(F_TOOL_PREFIX) | BIT(F_PATH) | BIT(F_COMPONENT));
+    return fields | (question->tool_count != 0 ? BIT(F_TOOL_PREFIX) : 0) |
+           (question->path_count != 0 ? BIT(F_PATH) : 0) |
+           (question->component_count != 0 ? BIT(F_COMPONENT) : 0);
 }
 
 /* The prefixes above a rule's own, itself first; looked up once for each distinct one. */
-static void own_paths_above(struct superset *set, uint32_t id)
+static uint32_t own_paths_above(struct superset *set, uint32_t id)
 {
-    set->path_count = 0;
+    uint32_t count = 0;
     while (id != 0) {
-        set->paths_above[set->path_count++] = id;
+        set->paths_above[count++] = id;
         if (set->path_up[id] == 0) {
             uint32_t ids[PATHS_ABOVE_MAX];
-            size_t count = path_prefixes_above(
+            size_t above = path_prefixes_above(
                 set->policy->prefixes, set->policy->prefixes->list[id - 1].path, ids, PATHS_ABOVE_MAX);
-            for (size_t i = 0; i < count; i++) {
+            set->path_up[id] = 1; /* in case that it does not stand above itself: then nothing does */
+            for (size_t i = 0; i < above; i++) {
                 set->path_up[ids[i]] = 1 + (i == 0 ? 0 : ids[i - 1]);
-            }
-            if (set->path_up[id] == 0) {
-                set->path_up[id] = 1; /* a prefix that does not stand above itself: none other does then */
             }
         }
         id = set->path_up[id] - 1;
     }
+    return count;
 }
 
 uint32_t superset_first(struct superset *set, uint32_t rule)
@@ -632,17 +675,35 @@ uint32_t superset_first(struct superset *set, uint32_t rule)
         return NOWHERE;
     }
     const struct rule *asked = &set->policy->rules[rule];
-    set->match = asked->match;
-    set->args = set->policy->args + asked->match.arg_first;
-    set->tier = asked->tier;
-    set->fields = asked_fields(fields_of(set, &asked->match, asked->tier));
-    uint32_t name = asked->match.tool != 0 ? asked->match.tool : asked->match.tool_prefix;
-    set->tool_count =
-        name == 0 ? 0 : tool_nest_above(&set->tools, policy_text(set->policy, name), set->tools_above);
-    own_paths_above(set, asked->match.path_prefix);
+    const struct match *match = &asked->match;
+    struct question *question = &set->question;
+    uint32_t name = match->tool != 0 ? match->tool : match->tool_prefix;
+    set->component = match->path_component;
+    *question = (struct question){.match = *match,
+                                  .args = set->policy->args + match->arg_first,
+                                  .tools = set->tools_above,
+                                  .paths = set->paths_above,
+                                  .components = &set->component,
+                                  .component_count = set->component != 0};
+    question->tool_count =
+        name == 0 ? 0 : name_nest_above(&set->tools, policy_text(set->policy, name), set->tools_above);
+    question->path_count = own_paths_above(set, match->path_prefix);
+    set->fields = fields_allowed(set, question, asked->tier);
     set->best = NOWHERE;
     ask(set);
     return set->best;
+}
+
+uint32_t superset_first_of(struct superset *set, const struct question *question, uint32_t end)
+{
+    if (set->failed || set->exhausted) {
+        return NOWHERE;
+    }
+    set->question = *question;
+    set->fields = fields_allowed(set, question, 0);
+    set->best = end;
+    ask(set);
+    return set->best == end ? NOWHERE : set->best;
 }
 
 static int by_number(const void *a, const void *b)
@@ -655,16 +716,21 @@ size_t superset_every(struct superset *set, const struct foreign_match *match, c
 {
     set->found_count = 0;
     if (!set->failed && !set->exhausted) {
-        set->match = match->match;
-        set->args = match->args;
-        set->fields = asked_fields(fields_of(set, &match->match, 0));
-        set->fields |= match->path.ptr != NULL ? BIT(F_PATH) : 0;
-        set->tool_count =
-            match->tool.ptr == NULL ? 0 : tool_nest_above(&set->tools, match->tool, set->tools_above);
-        set->path_count = match->path.ptr == NULL
-                              ? 0
-                              : (uint32_t)path_prefixes_above(set->policy->prefixes, match->path,
-                                                              set->paths_above, PATHS_ABOVE_MAX);
+        struct question *question = &set->question;
+        set->component = match->match.path_component;
+        *question = (struct question){.match = match->match,
+                                      .args = match->args,
+                                      .tools = set->tools_above,
+                                      .paths = set->paths_above,
+                                      .components = &set->component,
+                                      .component_count = set->component != 0 && set->component != NOWHERE};
+        question->tool_count =
+            match->tool.ptr == NULL ? 0 : name_nest_above(&set->tools, match->tool, set->tools_above);
+        question->path_count = match->path.ptr == NULL
+                                   ? 0
+                                   : (uint32_t)path_prefixes_above(set->policy->prefixes, match->path,
+                                                                   set->paths_above, PATHS_ABOVE_MAX);
+        set->fields = fields_allowed(set, question, 0);
         set->best = NOWHERE;
         ask(set);
         qsort(set->found, set->found_count, sizeof(*set->found), by_number);

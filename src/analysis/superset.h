@@ -23,6 +23,7 @@ struct superset;
 enum superset_mode {
     SUPERSET_FIRST, /* the first containing match of the same tier is wanted */
     SUPERSET_EVERY, /* all of them, whatever their tier */
+    SUPERSET_ORDER, /* the first, whatever its tier, by questions */
 };
 
 enum superset_state {
@@ -31,9 +32,8 @@ enum superset_state {
     SUPERSET_WHOLE,     /* every answer so far is whole */
 };
 
-/* `counts` says which rules will be put in or asked about. NULL when there is no memory. */
-MUST_USE struct superset *superset_create(const struct policy *policy, tool_nest_filter *counts,
-                                          enum superset_mode mode);
+/* NULL when there is no memory. */
+MUST_USE struct superset *superset_create(const struct policy *policy, enum superset_mode mode);
 void superset_destroy(struct superset *set);
 
 /* Puts a rule in. Rules must come in load order. */
@@ -54,6 +54,19 @@ struct foreign_match {
 /* SUPERSET_EVERY: all rules put in whose match contains it, in load order; how many. *ret_rules holds until
  * the next question. */
 size_t superset_every(struct superset *set, const struct foreign_match *match, const uint32_t **ret_rules);
+
+/* A set of calls as the values that each field of a containing match may have, beside "absent". */
+struct question {
+    struct match match;           /* server, channel, thread, actor, tool; 0: only "absent" will do */
+    const struct match_arg *args; /* sorted by key, match.arg_count of them */
+    const uint32_t *tools;        /* tool prefixes */
+    const uint32_t *paths;        /* ids of path prefixes */
+    const uint32_t *components;   /* component patterns */
+    uint32_t tool_count, path_count, component_count;
+};
+
+/* SUPERSET_ORDER: the first rule put in, before rule `end`, that contains it, or NOWHERE. */
+uint32_t superset_first_of(struct superset *set, const struct question *question, uint32_t end);
 
 enum superset_state superset_state(const struct superset *set);
 
