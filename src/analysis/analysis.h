@@ -52,4 +52,84 @@ void violations_finish(struct violations *violations);
 void violations_find(const struct policy *running, const struct policy *next,
                      struct violations *ret_violations);
 
+/* ---- Exact answers (docs: "Exact analysis") ----
+ *
+ * Said of calls whose paths can be read. A path, and an argument that is read as one, are looked at for what
+ * they are on this machine now, from `base`; what a tool opens later is not known here. Where a call has
+ * several readings, each is a call of its own. A witness is a call as JSON text, as `callgate eval` reads it,
+ * with the server if it has one; it was decided by the evaluator before it was given out. */
+
+struct analysis;
+
+/* Ready for any number of questions about a policy. `asked`: the space of the assertions to be asked about,
+ * with the assertions themselves (policy->assertion_space, policy->assertions); or NULL. All are borrowed, as
+ * is base. NULL when there is no memory. */
+MUST_USE struct analysis *analysis_create(const struct policy *policy, const struct policy *asked,
+                                          const struct assertion *assertions, size_t assertion_count,
+                                          const struct path_base *base);
+void analysis_destroy(struct analysis *analysis);
+
+/* Adds a finding of kind `dead` for each rule that no call can reach, because rules before it, of whatever
+ * tier, cover it together; `by` names them. Rules that a shadow warning already in the list names as the
+ * later one are passed over, and so is a rule that another speaks for when it is named so. */
+void dead_find(struct analysis *analysis, struct findings *warnings);
+
+/* Appends a call on which this rule decides; false, nothing appended, when there is none, or none could be
+ * made. */
+MUST_USE bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call);
+
+/* Whether no call of an assertion's match gets a decision that it says is never. */
+enum assertion_result {
+    ASSERTION_FAILED = 0,  /* no memory, or too many steps: nothing is proved */
+    ASSERTION_REFUTED,     /* there is a call: see the refutation */
+    ASSERTION_UNCONFIRMED, /* not proved: a rule stands against it, but no call could be made that shows it */
+    ASSERTION_PROVED,
+};
+
+struct refutation {
+    const struct rule *rule; /* that decides it; NULL: no rule does */
+    uint32_t kind;           /* enum decision_kind */
+};
+
+/* Asks about assertion number `assertion` of those given. Appends the refuting call to ret_call. */
+MUST_USE enum assertion_result assertion_prove(struct analysis *analysis, size_t assertion,
+                                               struct refutation *ret, struct buf *ret_call);
+
+/* ---- Differences ---- */
+
+struct diff_side {
+    uint32_t kind;           /* enum decision_kind, without approvals */
+    const struct rule *rule; /* NULL: no rule matches */
+};
+
+/* A set of calls whose decision changes. */
+struct diff_class {
+    bool weaker; /* somewhere less strict than before: kind, approvers, ttlMs or scope */
+    struct diff_side from, to;
+    struct slice
+        match; /* the set as a match in JSON, less the calls that earlier rules of either side take */
+    struct slice witness; /* ptr NULL: none could be made; the class may be one that files rule out */
+    /* A change of a list is a class of its own: the argument `name` of these tools is a path (a tree), or is
+     * one no more. Then from and to are those of the witness, if there is one that shows a change of
+     * decision. */
+    const char *list;  /* "pathArguments", "treeArguments"; NULL for every other class */
+    struct slice name; /* of the argument */
+    bool added;
+};
+
+struct diff {
+    struct arena arena;
+    struct diff_class *list;
+    size_t count, cap;
+    bool failed; /* the list is not whole: treat as weaker */
+};
+
+void diff_init(struct diff *diff);
+void diff_finish(struct diff *diff);
+
+/* Every class of calls that `to` decides otherwise than `from`: first those of rules, in the order of the old
+ * rules, then of the new ones, then those of lists. The policies must outlive the diff. */
+void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
+               struct diff *ret_diff);
+
 #endif

@@ -543,10 +543,10 @@ static uint64_t shapes_with(const uint64_t *shapes, const uint32_t *values, uint
 static uint64_t candidates(const struct superset *set)
 {
     const struct match *match = &set->question.match;
-    const uint32_t symbols[][2] = {
-        {F_SERVER, match->server}, {F_CHANNEL, match->channel},          {F_THREAD, match->thread},
-        {F_TOOL, match->tool},     {F_COMPONENT, match->path_component},
-    };
+    const uint32_t symbols[][2] = {{F_SERVER, match->server},
+                                   {F_CHANNEL, match->channel},
+                                   {F_THREAD, match->thread},
+                                   {F_TOOL, match->tool}};
     uint64_t shapes = UINT64_MAX;
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         uint32_t symbol = symbols[i][1];

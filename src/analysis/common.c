@@ -1,0 +1,118 @@
+#include "analysis/common.h"
+
+#include <stdlib.h>
+
+bool common_same_outcome(const struct rule *a, const struct rule *b)
+{
+    return a->effect == b->effect &&
+           (a->effect != EFFECT_REQUIRE_APPROVAL ||
+            (a->ttl_ms == b->ttl_ms && a->approvers == b->approvers && a->scope == b->scope));
+}
+
+static bool same_box(const struct box *a, const struct box *b)
+{
+    const struct match *x = &a->match, *y = &b->match;
+    return x->tool == y->tool && x->tool_prefix == y->tool_prefix && x->server == y->server &&
+           x->channel == y->channel && x->thread == y->thread && x->actor == y->actor &&
+           x->path_prefix == y->path_prefix && x->path_component == y->path_component &&
+           x->arg_count == y->arg_count &&
+           (x->arg_count == 0 || memcmp(a->args, b->args, x->arg_count * sizeof(*a->args)) == 0);
+}
+
+static uint32_t hash_box(const struct box *box)
+{
+    const struct match *m = &box->match;
+    const uint32_t words[] = {m->tool,  m->tool_prefix, m->server,         m->channel,  m->thread,
+                              m->actor, m->path_prefix, m->path_component, m->arg_count};
+    uint64_t h = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    for (uint32_t i = 0; i < m->arg_count; i++) {
+        h = (h ^ box->args[i].key ^ (uint64_t)box->args[i].value << 32) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
+    }
+    return (uint32_t)h;
+}
+
+/* For each old rule the new rule that is paired with it: the first equal one that is not taken. */
+static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
+{
+    const struct policy *old = &space->sides[0].flat, *new = &space->sides[1].flat;
+    uint32_t slots = 64;
+    while (slots < new->rule_count * 2) {
+        slots *= 2;
+    }
+    uint32_t *table = calloc(slots, sizeof(*table)); /* 1 + new rule; a taken one stays, as a stone */
+    bool *taken = calloc((size_t) new->rule_count + 1, sizeof(*taken));
+    bool ok = table != NULL && taken != NULL;
+    for (uint32_t j = 0; ok && j < new->rule_count; j++) {
+        struct box box = space_box(space, 1, j);
+        uint32_t at = hash_box(&box) & (slots - 1);
+        while (table[at] != 0) {
+            at = (at + 1) & (slots - 1);
+        }
+        table[at] = j + 1;
+    }
+    for (uint32_t i = 0; ok && i < old->rule_count; i++) {
+        struct box box = space_box(space, 0, i);
+        ret_pairs[i] = NOWHERE;
+        for (uint32_t at = hash_box(&box) & (slots - 1); table[at] != 0; at = (at + 1) & (slots - 1)) {
+            uint32_t j = table[at] - 1;
+            struct box other = space_box(space, 1, j);
+            if (!taken[j] && same_box(&box, &other) && common_same_outcome(&old->rules[i], &new->rules[j])) {
+                taken[j] = true;
+                ret_pairs[i] = j;
+                break;
+            }
+        }
+    }
+    free(table);
+    free(taken);
+    return ok;
+}
+
+/* Keeps the longest run of pairs that rises on both sides (patience sorting), and marks it. */
+static bool keep_rising(const uint32_t *pairs, uint32_t count, bool *ret_old, bool *ret_new)
+{
+    uint32_t *top =
+        malloc(((size_t)count + 1) * sizeof(*top)); /* by length: the old rule whose run ends lowest */
+    uint32_t *below =
+        malloc(((size_t)count + 1) * sizeof(*below)); /* by old rule: the one before it in its run */
+    uint32_t piles = 0;
+    bool ok = top != NULL && below != NULL;
+    for (uint32_t i = 0; ok && i < count; i++) {
+        if (pairs[i] == NOWHERE) {
+            continue;
+        }
+        uint32_t low = 0, high = piles;
+        while (low < high) {
+            uint32_t middle = low + (high - low) / 2;
+            if (pairs[top[middle]] < pairs[i]) {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        below[i] = low == 0 ? NOWHERE : top[low - 1];
+        top[low] = i;
+        piles += low == piles;
+    }
+    for (uint32_t i = ok && piles != 0 ? top[piles - 1] : NOWHERE; i != NOWHERE; i = below[i]) {
+        ret_old[i] = true;
+        ret_new[pairs[i]] = true;
+    }
+    free(top);
+    free(below);
+    return ok;
+}
+
+bool common_mark(const struct space *space, bool *ret_old, bool *ret_new)
+{
+    uint32_t count = space->sides[0].flat.rule_count;
+    uint32_t *pairs = malloc(((size_t)count + 1) * sizeof(*pairs));
+    bool ok = pairs != NULL && pair_rules(space, pairs) && keep_rising(pairs, count, ret_old, ret_new);
+    free(pairs);
+    return ok;
+}

@@ -1,0 +1,253 @@
+#include <stdlib.h>
+
+#include "analysis/exact.h"
+#include "base/utf8.h"
+
+struct analysis *analysis_create(const struct policy *policy, const struct policy *asked,
+                                 const struct assertion *assertions, size_t assertion_count,
+                                 const struct path_base *base)
+{
+    struct analysis *analysis = calloc(1, sizeof(*analysis));
+    if (analysis == NULL || !space_init(&analysis->space, &policy, 1, asked, assertions, assertion_count)) {
+        free(analysis);
+        return NULL;
+    }
+    analysis->asked_count = asked == NULL ? 0 : assertion_count;
+    analysis->assertions = assertions;
+    analysis->args = calloc((size_t)analysis->space.most_args * 2 + 1, sizeof(*analysis->args));
+    if (!witness_init(&analysis->witness, &analysis->space, base) || analysis->args == NULL) {
+        analysis_destroy(analysis);
+        return NULL;
+    }
+    return analysis;
+}
+
+void analysis_destroy(struct analysis *analysis)
+{
+    if (analysis == NULL) {
+        return;
+    }
+    witness_finish(&analysis->witness);
+    space_finish(&analysis->space);
+    free(analysis->args);
+    free(analysis);
+}
+
+uint32_t exact_kind(const struct rule *rule)
+{
+    switch (rule->effect) {
+    case EFFECT_AUTO_APPROVE:
+        return DECISION_ALLOW;
+    case EFFECT_REQUIRE_APPROVAL:
+        return DECISION_REQUIRE;
+    default:
+        return DECISION_DENY;
+    }
+}
+
+void exact_actors(const struct box *box, enum actor *ret_first, enum actor *ret_last)
+{
+    bool open = box->match.actor == ACTOR_ANY;
+    *ret_first = open ? ACTOR_SESSION_OWNER : (enum actor)box->match.actor;
+    *ret_last = open ? ACTOR_CLAUDE_PROCESS : (enum actor)box->match.actor;
+}
+
+/* ---- One rule ---- */
+
+#define MOST_COVERS 2 /* one for each actor */
+
+/* What decides the calls of a rule that never does: rules of flat, by actor. */
+struct covers {
+    uint32_t rule[MOST_COVERS];
+    enum actor actor[MOST_COVERS];
+    uint32_t count;
+};
+
+/* For calls that had to be tried: whichever rules decided them instead. */
+struct trial {
+    const struct space *space;
+    uint32_t rule;       /* of flat */
+    uint32_t decided_by; /* the policy's rule; NO_RULE: none */
+};
+
+static bool decides(void *context, const struct decision *decisions)
+{
+    struct trial *trial = context;
+    if (decisions[0].rule != NULL && decisions[0].cause == CAUSE_NONE) {
+        trial->decided_by = (uint32_t)(decisions[0].rule - trial->space->sides[0].policy->rules);
+    }
+    return witness_is_by(trial->space, 0, trial->rule, &decisions[0]);
+}
+
+/* Whether some call is decided by a rule of flat; if none, by what they are decided. */
+static bool is_live(struct analysis *analysis, uint32_t rule, struct covers *ret_covers)
+{
+    struct space *space = &analysis->space;
+    struct box box = space_box(space, 0, rule);
+    bool tried = box.match.arg_count != 0 && witness_reads_args(&analysis->witness, &box);
+    enum actor first, last;
+    ret_covers->count = 0;
+    exact_actors(&box, &first, &last);
+    for (enum actor actor = first; actor <= last; actor++) {
+        uint32_t by;
+        if (tried) {
+            struct trial trial = {space, rule, NO_RULE};
+            if (witness_try(&analysis->witness, &box, actor, decides, &trial)) {
+                return true;
+            }
+            by = trial.decided_by == NO_RULE ? NOWHERE : space->sides[0].place[trial.decided_by];
+            if (by == NOWHERE) {
+                return true; /* what hides it cannot be said: say nothing */
+            }
+        } else {
+            by = space_winner(space, 0, &box, actor, rule);
+            if (by == NOWHERE) {
+                return true;
+            }
+        }
+        ret_covers->rule[ret_covers->count] = by;
+        ret_covers->actor[ret_covers->count++] = actor;
+    }
+    if (ret_covers->count == 2 && ret_covers->rule[0] == ret_covers->rule[1]) {
+        ret_covers->count = 1;
+    }
+    return false;
+}
+
+bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call)
+{
+    struct space *space = &analysis->space;
+    uint32_t flat = space->sides[0].place[rule];
+    if (flat == NOWHERE) {
+        return false;
+    }
+    struct box box = space_box(space, 0, flat);
+    enum actor first, last;
+    exact_actors(&box, &first, &last);
+    for (enum actor actor = first; actor <= last; actor++) {
+        if (witness_find(&analysis->witness, &box, actor, &flat)) {
+            buf_slice(ret_call, buf_slice_of(&analysis->witness.call));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- All of them ---- */
+
+/* The rules that a shadow warning of the list names as the later one. */
+static bool *named_rules(const struct policy *policy, const struct findings *warnings)
+{
+    bool *named = calloc((size_t)policy->rule_count + 1, sizeof(*named));
+    uint32_t *by_id = calloc((size_t)policy->symbols.count + 1, sizeof(*by_id));
+    for (uint32_t i = 0; named != NULL && by_id != NULL && i < policy->rule_count; i++) {
+        by_id[policy->rules[i].id] = i + 1;
+    }
+    for (size_t i = 0; named != NULL && by_id != NULL && i < warnings->count; i++) {
+        const struct finding *finding = &warnings->list[i];
+        uint32_t rule =
+            strcmp(finding->code, "shadow") != 0 ? 0 : by_id[intern_find(&policy->symbols, finding->later)];
+        if (rule != 0) {
+            named[rule - 1] = true;
+        }
+    }
+    if (by_id == NULL) {
+        free(named);
+        named = NULL;
+    }
+    free(by_id);
+    return named;
+}
+
+static void write_cover(struct buf *buf, const struct policy *policy, const struct rule *dead,
+                        const struct rule *by)
+{
+    buf_byte(buf, '\'');
+    utf8_append_printable(buf, policy_text(policy, by->id));
+    buf_printf(buf, "' (line %u", by->line);
+    if (by->file != dead->file) {
+        buf_text(buf, " of ");
+        utf8_append_printable(buf, policy->files[by->file].name);
+    }
+    if (by->tier != dead->tier) {
+        buf_printf(buf, ", tier %s", tier_name((enum tier)by->tier));
+    }
+    buf_byte(buf, ')');
+}
+
+static const struct rule *cover_rule(const struct side *side, uint32_t flat)
+{
+    return &side->policy->rules[side->origin[flat]];
+}
+
+static void write_message(struct buf *buf, const struct side *side, const struct rule *dead,
+                          const struct covers *covers)
+{
+    const struct policy *policy = side->policy;
+    buf_text(buf, "rule '");
+    utf8_append_printable(buf, policy_text(policy, dead->id));
+    buf_printf(buf, "' (line %u) never decides: ", dead->line);
+    for (uint32_t i = 0; i < covers->count; i++) {
+        buf_text(buf, i == 0 ? "" : ", ");
+        write_cover(buf, policy, dead, cover_rule(side, covers->rule[i]));
+        if (covers->count > 1) {
+            buf_printf(buf, " covers %s", actor_name(covers->actor[i]));
+        }
+    }
+    buf_text(buf, covers->count > 1 ? "" : " decides every call that it matches");
+    buf_text(buf, cover_rule(side, covers->rule[0])->tier != dead->tier
+                      ? " \xe2\x80\x94 a higher tier hides it: narrow that rule or remove this one."
+                      : " \xe2\x80\x94 reorder, narrow what covers it, or remove it.");
+}
+
+static void add_dead(struct analysis *analysis, uint32_t flat, const struct covers *covers, struct buf *text,
+                     struct findings *warnings)
+{
+    const struct side *side = &analysis->space.sides[0];
+    const struct rule *dead = cover_rule(side, flat);
+    struct arena *arena = &warnings->arena;
+    buf_reset(text);
+    write_message(text, side, dead, covers);
+    struct finding *finding = findings_add(warnings, "dead", "%.*s", SLICE_FMT(buf_slice_of(text)));
+    if (finding == NULL) {
+        return;
+    }
+    buf_reset(text);
+    for (uint32_t i = 0; i < covers->count; i++) {
+        buf_byte(text, i == 0 ? '[' : ',');
+        json_write_string(text, policy_text(side->policy, cover_rule(side, covers->rule[i])->id));
+    }
+    buf_byte(text, ']');
+    finding->file = dead->file;
+    finding->file_name = arena_copy(arena, side->policy->files[dead->file].name);
+    finding->line = dead->line;
+    finding->column = dead->column;
+    finding->rule = arena_copy(arena, policy_text(side->policy, dead->id));
+    finding->by = arena_copy(arena, buf_slice_of(text));
+    warnings->failed = warnings->failed || !buf_ok(text) || finding->file_name.ptr == NULL ||
+                       finding->rule.ptr == NULL || finding->by.ptr == NULL;
+}
+
+void dead_find(struct analysis *analysis, struct findings *warnings)
+{
+    const struct side *side = &analysis->space.sides[0];
+    bool *named = named_rules(side->policy, warnings);
+    struct buf text;
+    buf_init(&text, LIMIT_MESSAGE_BYTES);
+    for (uint32_t i = 0; named != NULL && i < side->flat.rule_count && !warnings->failed; i++) {
+        struct covers covers;
+        if (side->origin[i] != NO_RULE && !named[side->origin[i]] && !is_live(analysis, i, &covers)) {
+            add_dead(analysis, i, &covers, &text, warnings);
+        }
+    }
+    if (named == NULL || analysis->witness.failed || superset_state(side->index) == SUPERSET_NO_MEMORY) {
+        warnings->failed = true;
+    } else if (superset_state(side->index) == SUPERSET_EXHAUSTED) {
+        (void)findings_add(
+            warnings, "lint-limit",
+            "looking for dead rules was given up after very many steps: some may be missing \xe2\x80\x94 "
+            "use fewer different sets of argEquals.");
+    }
+    buf_finish(&text);
+    free(named);
+}

@@ -1,0 +1,86 @@
+/* One numbering for the matches of several policies, and sets of calls in it. For this room only.
+ *
+ * A box is a set of calls as a match is: each field fixed or open. Two boxes meet in a box or not at all,
+ * because in every field the values nest (docs: "Exact analysis"). The calls of a box that are like no rule's
+ * value in its open fields stand for all of them: whichever rule contains such a call contains the box. So
+ * "which rule decides the calls of this box" is one question to an index for each actor that the box leaves
+ * open.
+ *
+ * A space borrows its policies; owns the rest until space_finish. */
+#ifndef ANALYSIS_SPACE_H
+#define ANALYSIS_SPACE_H
+
+#include "analysis/patterns.h"
+#include "analysis/superset.h"
+
+#define SIDES 2
+/* Of a rule of a side: it stands for the default set or the final allow. */
+#define NO_RULE UINT32_MAX
+
+/* A policy as what decides: its rules in the order of evaluation, each group of equivalents once, then a deny
+ * for each entry of the default set, then an allow of everything. */
+struct side {
+    const struct policy *policy;
+    struct policy flat; /* symbols, rules and args in the space's numbers; nothing else */
+    uint32_t *origin;   /* by rule of flat: the policy's rule, or NO_RULE */
+    uint32_t *place;    /* by rule of the policy: the rule of flat; NOWHERE when another speaks for it */
+    struct superset *index;
+};
+
+struct box {
+    struct match match;           /* arg_first is not used */
+    uint32_t second_component;    /* 0 unless two patterns are asked of one path */
+    const struct match_arg *args; /* match.arg_count of them, by key */
+};
+
+struct space {
+    struct arena arena;
+    struct intern symbols, paths; /* `paths`: canonical prefixes, a prefix's id is its number */
+    uint32_t *path_up;            /* by path: the one just above; 0: none */
+    uint32_t root;                /* the path "/", 0 when no rule has it */
+    struct name_nest tools;
+    uint32_t *tool_at; /* by symbol: 1 + its place in `tools` and above, as name_nest_find gives it; 0: not
+                          asked yet */
+    struct patterns patterns;
+    struct pattern_list *path_patterns; /* by path */
+    struct side sides[SIDES];
+    size_t side_count;
+    struct box *asked; /* the asked policy's matches, by assertion */
+    /* Tools that some policy's lists or the built-in ones treat apart, and names of path arguments. */
+    bool *listed_tool, *path_name; /* by symbol */
+    uint32_t *listed, *path_names;
+    uint32_t listed_count, path_name_count;
+    bool trees_everywhere; /* a list for every tool names a tree */
+    uint32_t most_args;
+    /* The question's lists. */
+    uint32_t *tools_above, *paths_above, *components;
+};
+
+/* `asked`: the space of the policy's assertions, or NULL; count and assertions give its matches. */
+MUST_USE bool space_init(struct space *space, const struct policy *const *policies, size_t count,
+                         const struct policy *asked, const struct assertion *assertions,
+                         size_t assertion_count);
+void space_finish(struct space *space);
+
+/* The box of a rule of a side. */
+struct box space_box(const struct space *space, size_t side, uint32_t rule);
+
+/* The box of the calls in both; false when there is none. `args` gets the pairs: 2 * most_args of them. */
+bool space_meet(const struct space *space, const struct box *a, const struct box *b, struct match_arg *args,
+                struct box *ret);
+
+/* The rule of a side, before rule `end`, that decides the calls of a box that are like nothing else, for an
+ * actor that the box allows. NOWHERE only when end is no rule's number, or the index is not whole. */
+uint32_t space_winner(struct space *space, size_t side, const struct box *box, enum actor actor,
+                      uint32_t end);
+
+/* Whether the calls of a box have a path whatever they are: their tool reads a tree when no argument names
+ * one. */
+bool space_always_path(const struct space *space, const struct box *box);
+
+/* The names of a tool's tree arguments on one side: at most `max`, how many there are. Texts of the policy.
+ */
+size_t space_tree_names(const struct policy *policy, struct slice server, struct slice tool,
+                        struct slice *ret, size_t max);
+
+#endif

@@ -1,0 +1,494 @@
+#include "analysis/witness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/utf8.h"
+
+#define TREE_NAMES  16
+#define FRESH_TRIES 64u
+
+bool witness_init(struct witness *w, struct space *space, const struct path_base *base)
+{
+    *w = (struct witness){.space = space, .base = base};
+    buf_init(&w->call, LIMIT_MESSAGE_BYTES);
+    buf_init(&w->path, LIMIT_MESSAGE_BYTES);
+    buf_init(&w->part, LIMIT_MESSAGE_BYTES);
+    json_init(&w->value);
+    bool ok = call_reader_init(&w->reader);
+    ok = readings_init(&w->readings) && ok;
+    ok = facts_init(&w->facts) && ok;
+    w->resolved = malloc(sizeof(*w->resolved));
+    w->patterns = calloc((size_t)space->patterns.count * 3 + 1, sizeof(*w->patterns));
+    w->pair_kinds = calloc((size_t)space->symbols.count + 1, sizeof(*w->pair_kinds));
+    if (!ok || w->resolved == NULL || w->patterns == NULL || w->pair_kinds == NULL) {
+        witness_finish(w);
+        return false;
+    }
+    return true;
+}
+
+void witness_finish(struct witness *w)
+{
+    buf_finish(&w->call);
+    buf_finish(&w->path);
+    buf_finish(&w->part);
+    json_finish(&w->value);
+    call_reader_finish(&w->reader);
+    readings_finish(&w->readings);
+    facts_finish(&w->facts);
+    free(w->resolved);
+    free(w->patterns);
+    free(w->pair_kinds);
+    w->resolved = NULL;
+    w->patterns = NULL;
+    w->pair_kinds = NULL;
+}
+
+/* ---- Arguments that may be paths ---- */
+
+static bool contains_file_scheme(struct slice text)
+{
+    for (size_t i = 0; i + 5 <= text.len; i++) {
+        if (slice_eq_ascii_case((struct slice){text.ptr + i, 5}, SLICE("file:"))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum { PAIR_UNKNOWN, PAIR_PLAIN, PAIR_PATH };
+
+/* Any list's name for a path, whatever its case. */
+static bool is_path_name(const struct space *space, struct slice key)
+{
+    for (uint32_t i = 0; i < space->path_name_count; i++) {
+        if (slice_eq_ascii_case(intern_text(&space->symbols, space->path_names[i]), key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool key_reads(struct witness *w, uint32_t key)
+{
+    if (w->pair_kinds[key] == PAIR_UNKNOWN) {
+        bool path = is_path_name(w->space, intern_text(&w->space->symbols, key));
+        w->pair_kinds[key] = path ? PAIR_PATH : PAIR_PLAIN;
+    }
+    return w->pair_kinds[key] == PAIR_PATH;
+}
+
+/* Whatever a value holds may be a path, if it holds names of its own; so may what begins with `file:`. An
+ * escape can hide one: canonical text has none in such a word. */
+static bool value_reads(const struct witness *w, uint32_t value)
+{
+    struct slice text = intern_text(&w->space->symbols, value);
+    return text.len > 2 && (text.ptr[0] == '{' || text.ptr[0] == '[' || contains_file_scheme(text));
+}
+
+bool witness_reads_args(struct witness *w, const struct box *box)
+{
+    for (uint32_t i = 0; i < box->match.arg_count; i++) {
+        if (key_reads(w, box->args[i].key) || value_reads(w, box->args[i].value)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- Fresh names ---- */
+
+/* The n-th candidate for a fresh name: any, any1, any2, … */
+static struct slice fresh_name(char room[32], uint32_t n)
+{
+    int len = n == 0 ? snprintf(room, 32, "any") : snprintf(room, 32, "any%u", n);
+    return (struct slice){room, (size_t)len};
+}
+
+/* A text that no policy knows, for a plain field. */
+static struct slice fresh_text(const struct space *space, char room[32])
+{
+    struct slice name = {room, 0};
+    for (uint32_t n = 0; n < UINT32_MAX; n++) {
+        name = fresh_name(room, n);
+        if (intern_find(&space->symbols, name) == 0) {
+            break;
+        }
+    }
+    return name;
+}
+
+/* Writes a tool's name that begins with `prefix` (a symbol or 0) and is like no other. */
+static bool write_fresh_tool(struct witness *w, struct buf *buf, uint32_t prefix)
+{
+    const struct space *space = w->space;
+    struct slice start = prefix == 0 ? SLICE("") : intern_text(&space->symbols, prefix);
+    uint32_t above = name_nest_find(&space->tools, start);
+    for (uint32_t n = 0; n < FRESH_TRIES; n++) {
+        char room[32];
+        buf_reset(buf);
+        buf_slice(buf, start);
+        buf_slice(buf, fresh_name(room, n));
+        if (buf_ok(buf) && intern_find(&space->symbols, buf_slice_of(buf)) == 0 &&
+            name_nest_find(&space->tools, buf_slice_of(buf)) == above) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Appends `/` and a component that has a pattern (0: none in particular) and no other that the pattern does
+ * not bring with it. */
+static bool add_component(struct witness *w, uint32_t pattern, uint32_t first_try)
+{
+    struct patterns *patterns = &w->space->patterns;
+    const struct pattern_list *own = pattern == 0 ? NULL : patterns_of_pattern(patterns, pattern);
+    if (pattern != 0 && own == NULL) {
+        w->failed = true;
+        return false;
+    }
+    for (uint32_t n = first_try; n < first_try + FRESH_TRIES; n++) {
+        char room[32];
+        buf_reset(&w->part);
+        if (pattern == 0) {
+            buf_slice(&w->part, fresh_name(room, n));
+        } else {
+            patterns_instance(&w->part, patterns, pattern, fresh_name(room, n));
+        }
+        if (!buf_ok(&w->part) || w->part.len > LIMIT_PATH_BYTES) {
+            return false;
+        }
+        uint32_t count = patterns_of_component(patterns, buf_slice_of(&w->part), w->patterns);
+        if (count == (own == NULL ? 0 : own->count)) {
+            buf_byte(&w->path, '/');
+            buf_slice(&w->path, buf_slice_of(&w->part));
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Writes a path of the box that is like nothing else to w->path: below its prefix a name that does not exist,
+ * below that one for each pattern. A prefix too long for more stands for itself. */
+static bool make_path(struct witness *w, const struct box *box)
+{
+    const struct space *space = w->space;
+    uint32_t prefix = box->match.path_prefix;
+    for (uint32_t n = 0; n < FRESH_TRIES; n++) {
+        buf_reset(&w->path);
+        if (prefix != 0 && prefix != space->root) {
+            buf_slice(&w->path, intern_text(&space->paths, prefix));
+        }
+        if (!add_component(w, 0, n)) {
+            return false;
+        }
+        path_resolve(w->resolved, SLICE("/"), buf_slice_of(&w->path), PATH_TEXTUAL);
+        if ((w->resolved->readable && !w->resolved->exists &&
+             intern_find(&space->paths, buf_slice_of(&w->path)) == 0) ||
+            w->path.len > LIMIT_PATH_BYTES) {
+            break;
+        }
+    }
+    bool ok = (box->match.path_component == 0 || add_component(w, box->match.path_component, 0)) &&
+              (box->second_component == 0 || add_component(w, box->second_component, 0));
+    if (ok && w->path.len > LIMIT_PATH_BYTES && box->match.path_component == 0 && prefix != 0) {
+        buf_reset(&w->path);
+        buf_slice(&w->path, intern_text(&space->paths, prefix));
+    }
+    return ok && buf_ok(&w->path) && w->path.len <= LIMIT_PATH_BYTES;
+}
+
+/* ---- The call's text ---- */
+
+/* The names that are tried for one path argument; the last two carry a URI. */
+static const char *const path_keys[] = {"path",   "file_path", "filename", "file",
+                                        "source", "directory", "uri",      "any"};
+#define PATH_KEYS     (sizeof(path_keys) / sizeof(path_keys[0]))
+#define FIRST_URI_KEY (PATH_KEYS - 2)
+
+static bool clashes(const struct witness *w, const struct box *box, struct slice key)
+{
+    for (uint32_t i = 0; i < box->match.arg_count; i++) {
+        if (slice_eq_ascii_case(intern_text(&w->space->symbols, box->args[i].key), key)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_uri(struct buf *buf, struct slice path)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    buf_text(buf, "\"file://");
+    for (size_t i = 0; i < path.len; i++) {
+        if (path.ptr[i] != '\0' && strchr(plain, path.ptr[i]) != NULL) {
+            buf_byte(buf, path.ptr[i]);
+        } else {
+            buf_printf(buf, "%%%02X", (unsigned char)path.ptr[i]);
+        }
+    }
+    buf_byte(buf, '"');
+}
+
+static void write_member(struct buf *buf, bool *some, struct slice key)
+{
+    if (*some) {
+        buf_byte(buf, ',');
+    }
+    *some = true;
+    json_write_string(buf, key);
+    buf_byte(buf, ':');
+}
+
+/* Exact numbers are written as people write them. */
+static void write_value(struct witness *w, struct slice text)
+{
+    static const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH,
+                                                .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct json_error error;
+    if (json_parse(&w->value, text, &options, &error)) {
+        json_write_canonical(&w->call, &w->value, json_root(&w->value), JSON_NUMBER_CALL);
+    } else {
+        buf_slice(&w->call, text);
+    }
+}
+
+/* What a candidate is made of. */
+struct candidate {
+    const struct box *box;
+    enum actor actor;
+    struct slice server; /* ptr NULL: none */
+    struct slice tool;
+    bool with_path;       /* w->path is one more path */
+    size_t key;           /* index in path_keys, when the tool has no tree arguments */
+    struct slice own_key; /* ptr NULL, or the only key for the path */
+    bool number;          /* that key gets a number */
+};
+
+static void write_path_members(struct witness *w, const struct candidate *c, bool *some)
+{
+    struct slice path = buf_slice_of(&w->path), names[TREE_NAMES];
+    if (c->own_key.ptr != NULL) {
+        write_member(&w->call, some, c->own_key);
+        if (c->number) {
+            buf_byte(&w->call, '1');
+        } else {
+            json_write_bytes(&w->call, path);
+        }
+        return;
+    }
+    size_t count = 0;
+    for (size_t s = 0; s < w->space->side_count && count == 0; s++) {
+        count = space_tree_names(w->space->sides[s].policy, c->server, c->tool, names, TREE_NAMES);
+    }
+    bool text = utf8_valid_upto(path) == path.len;
+    if (count == 0 || !text || c->key != 0) {
+        names[0] = slice_of(path_keys[c->key]);
+        count = 1;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!clashes(w, c->box, names[i])) {
+            write_member(&w->call, some, names[i]);
+            if (c->key >= FIRST_URI_KEY) {
+                write_uri(&w->call, path);
+            } else {
+                json_write_bytes(&w->call, path);
+            }
+        }
+    }
+}
+
+static void write_call(struct witness *w, const struct candidate *c)
+{
+    const struct space *space = w->space;
+    const struct match *match = &c->box->match;
+    struct buf *buf = &w->call;
+    char room[32];
+    bool some = false;
+    buf_reset(buf);
+    buf_text(buf, "{\"tool\":");
+    json_write_string(buf, c->tool);
+    if (c->server.ptr != NULL) {
+        buf_text(buf, ",\"server\":");
+        json_write_string(buf, c->server);
+    }
+    buf_text(buf, ",\"input\":{");
+    if (c->with_path) {
+        write_path_members(w, c, &some);
+    }
+    for (uint32_t i = 0; i < match->arg_count; i++) {
+        write_member(buf, &some, intern_text(&space->symbols, c->box->args[i].key));
+        write_value(w, intern_text(&space->symbols, c->box->args[i].value));
+    }
+    buf_text(buf, "},\"sessionKey\":{\"channel\":");
+    json_write_string(buf, match->channel != 0 ? intern_text(&space->symbols, match->channel)
+                                               : fresh_text(space, room));
+    buf_text(buf, ",\"thread\":");
+    json_write_string(buf, match->thread != 0 ? intern_text(&space->symbols, match->thread)
+                                              : fresh_text(space, room));
+    buf_text(buf, "},\"actor\":");
+    json_write_string(buf, slice_of(actor_name(c->actor)));
+    buf_byte(buf, '}');
+}
+
+/* ---- Trying ---- */
+
+/* Reads the call in w->call; on each side makes its readings and decides. *ret_has_path: the path was read as
+ * one. */
+static bool decide_call(struct witness *w, const struct candidate *c, struct decision *ret_decisions,
+                        bool *ret_has_path)
+{
+    const struct call_defaults none = {0};
+    *ret_has_path = !c->with_path;
+    if (!buf_ok(&w->call) || call_read(&w->reader, buf_slice_of(&w->call), &none) != CALL_OK) {
+        return false;
+    }
+    for (size_t s = 0; s < w->space->side_count; s++) {
+        const struct policy *policy = w->space->sides[s].policy;
+        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, 0) !=
+                READINGS_OK ||
+            !facts_make(&w->facts, policy, &w->reader.call)) {
+            return false;
+        }
+        bool here = !c->with_path;
+        for (size_t i = 0; i < w->readings.count && !here; i++) {
+            here = w->readings.list[i].kind == READING_PATH &&
+                   slice_eq(w->readings.list[i].path, buf_slice_of(&w->path));
+        }
+        *ret_has_path = here && (s == 0 || *ret_has_path);
+        ret_decisions[s] = policy_evaluate(policy, &w->facts, w->readings.list, w->readings.count, NULL);
+    }
+    return true;
+}
+
+static bool try_candidate(struct witness *w, struct candidate *c, witness_accept *accept, void *context)
+{
+    size_t keys = c->with_path ? PATH_KEYS : 1;
+    for (c->key = 0; c->key < keys; c->key++) {
+        struct decision decisions[SIDES];
+        bool has_path;
+        if (c->with_path && c->key != 0 && clashes(w, c->box, slice_of(path_keys[c->key]))) {
+            continue;
+        }
+        write_call(w, c);
+        if (decide_call(w, c, decisions, &has_path) && has_path) {
+            return accept(context, decisions);
+        }
+    }
+    return false;
+}
+
+static bool try_tool(struct witness *w, const struct box *box, enum actor actor, struct slice tool,
+                     bool reads_args, witness_accept *accept, void *context)
+{
+    const struct space *space = w->space;
+    struct candidate c = {.box = box, .actor = actor, .tool = tool};
+    if (box->match.server != 0) {
+        c.server = intern_text(&space->symbols, box->match.server);
+    }
+    struct box asked = *box;
+    uint32_t symbol = intern_find(&space->symbols, tool);
+    asked.match.tool = symbol; /* 0, open, for a fresh one */
+    bool needs =
+        box->match.path_prefix != 0 || box->match.path_component != 0 || space_always_path(space, &asked);
+    if (needs || reads_args) {
+        c.with_path = make_path(w, box);
+        if (c.with_path && try_candidate(w, &c, accept, context)) {
+            return true;
+        }
+    }
+    c.with_path = false;
+    return (!needs || reads_args) && try_candidate(w, &c, accept, context);
+}
+
+static bool tool_in_box(const struct space *space, const struct box *box, uint32_t tool)
+{
+    return box->match.tool_prefix == 0 ||
+           slice_starts_with(intern_text(&space->symbols, tool),
+                             intern_text(&space->symbols, box->match.tool_prefix));
+}
+
+bool witness_try(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
+                 void *context)
+{
+    const struct space *space = w->space;
+    bool reads_args = witness_reads_args(w, box);
+    if (box->match.tool != 0) {
+        return try_tool(w, box, actor, intern_text(&space->symbols, box->match.tool), reads_args, accept,
+                        context);
+    }
+    struct buf name;
+    buf_init(&name, LIMIT_MESSAGE_BYTES);
+    bool found = write_fresh_tool(w, &name, box->match.tool_prefix) &&
+                 try_tool(w, box, actor, buf_slice_of(&name), reads_args, accept, context);
+    buf_finish(&name);
+    for (uint32_t i = 0; !found && reads_args && i < space->listed_count; i++) {
+        uint32_t tool = space->listed[i];
+        if (tool_in_box(space, box, tool)) {
+            found = try_tool(w, box, actor, intern_text(&space->symbols, tool), reads_args, accept, context);
+        }
+    }
+    return found;
+}
+
+bool witness_with_key(struct witness *w, const struct box *box, enum actor actor, struct slice key,
+                      enum witness_value value, struct decision *ret_decisions)
+{
+    const struct space *space = w->space;
+    struct candidate c = {.box = box, .actor = actor, .with_path = true, .own_key = key};
+    struct buf name;
+    bool has_path;
+    c.number = value == WITNESS_NUMBER;
+    if (box->match.server != 0) {
+        c.server = intern_text(&space->symbols, box->match.server);
+    }
+    buf_init(&name, LIMIT_MESSAGE_BYTES);
+    bool ok = !clashes(w, box, key) && make_path(w, box);
+    if (box->match.tool != 0) {
+        c.tool = intern_text(&space->symbols, box->match.tool);
+    } else {
+        ok = ok && write_fresh_tool(w, &name, box->match.tool_prefix);
+        c.tool = buf_slice_of(&name);
+    }
+    if (ok) {
+        write_call(w, &c);
+        ok = decide_call(w, &c, ret_decisions, &has_path);
+    }
+    buf_finish(&name);
+    return ok;
+}
+
+bool witness_is_by(const struct space *space, size_t side, uint32_t rule, const struct decision *decision)
+{
+    const struct side *at = &space->sides[side];
+    if (at->origin[rule] != NO_RULE) {
+        return decision->cause == CAUSE_NONE && decision->rule == &at->policy->rules[at->origin[rule]];
+    }
+    if (at->flat.rules[rule].effect == EFFECT_DENY) {
+        return decision->kind == DECISION_DENY && decision->cause == CAUSE_NO_RULE;
+    }
+    return decision->kind == DECISION_ALLOW && decision->rule == NULL;
+}
+
+struct wanted {
+    const struct space *space;
+    const uint32_t *rules;
+};
+
+static bool is_wanted(void *context, const struct decision *decisions)
+{
+    const struct wanted *wanted = context;
+    for (size_t s = 0; s < wanted->space->side_count; s++) {
+        if (wanted->rules[s] != NOWHERE &&
+            !witness_is_by(wanted->space, s, wanted->rules[s], &decisions[s])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool witness_find(struct witness *w, const struct box *box, enum actor actor, const uint32_t *rules)
+{
+    return witness_try(w, box, actor, is_wanted, &(struct wanted){w->space, rules});
+}

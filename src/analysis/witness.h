@@ -1,0 +1,53 @@
+/* Concrete calls for boxes, tried on the real evaluator. For this room only.
+ *
+ * A box says which calls; this makes one as JSON text, with fresh names where the box is open and a path that
+ * does not exist where it asks for one, reads it as the gate would, and evaluates it on every side. Some
+ * boxes have arguments that are paths themselves: what decides their calls depends on the files and cannot be
+ * read from the box, so for them the calls that are tried here are the whole answer: one without a further
+ * path, one with a fresh one, for a tool like no other and for each tool that lists treat apart.
+ *
+ * Borrows the space; owns the rest until witness_finish. */
+#ifndef ANALYSIS_WITNESS_H
+#define ANALYSIS_WITNESS_H
+
+#include "analysis/space.h"
+
+struct witness {
+    struct space *space;
+    const struct path_base *base;
+    struct call_reader reader;
+    struct readings readings;
+    struct facts facts;
+    struct json_doc value;
+    struct path_resolved *resolved;
+    uint32_t *patterns;  /* workspace */
+    uint8_t *pair_kinds; /* by symbol of a key or a value: see witness_reads_args */
+    struct buf call;     /* the call being tried, as JSON */
+    struct buf path, part;
+    bool failed; /* no memory */
+};
+
+MUST_USE bool witness_init(struct witness *witness, struct space *space, const struct path_base *base);
+void witness_finish(struct witness *witness);
+
+/* Whether some argument of the box may be read as a path. */
+bool witness_reads_args(struct witness *witness, const struct box *box);
+
+/* Tries the calls of a box for an actor until `accept` is content; witness->call is that call then. */
+typedef bool witness_accept(void *context, const struct decision *decisions);
+bool witness_try(struct witness *witness, const struct box *box, enum actor actor, witness_accept *accept,
+                 void *context);
+
+/* The same, content with the call on which the given rule (of flat; NOWHERE: any) decides on each side. */
+bool witness_find(struct witness *witness, const struct box *box, enum actor actor, const uint32_t *rules);
+
+/* One call of a box for an actor, with an argument `key` that not every side reads as a path: a path of the
+ * box, or a number, which is no path. False when none could be made or read. */
+enum witness_value { WITNESS_PATH, WITNESS_NUMBER };
+bool witness_with_key(struct witness *witness, const struct box *box, enum actor actor, struct slice key,
+                      enum witness_value value, struct decision *ret_decisions);
+
+/* Whether a decision of a side is that of a rule of its flat policy. */
+bool witness_is_by(const struct space *space, size_t side, uint32_t rule, const struct decision *decision);
+
+#endif

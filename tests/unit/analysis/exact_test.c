@@ -1,0 +1,445 @@
+/* Dead rules, assertions and differences against the enumeration of all calls of a small scope.
+ *
+ * usage: exact_test [POLICIES [all]]   random policies; `all`: every three-rule policy of a smaller scope
+ * too. */
+#include "analysis/analysis.h"
+
+#include <stdlib.h>
+
+#include "../../check.h"
+#include "build.h"
+
+/* ---- The scope: every value that a rule can name, and one like none of them ---- */
+
+static const char *const tools[] = {"t", "tu", "u", "tq", "tuq", "uq", "zz", "upload_file", "s/tu", "s/*"};
+static const char *const channels[] = {"A", "B", "Z"};
+static const char *const inputs[] = {"{}",         "{\"k0\":1}",          "{\"k0\":2}",
+                                     "{\"k1\":1}", "{\"k1\":1,\"k0\":1}", "{\"k1\":1,\"k0\":2}"};
+/* NULL: no path. Every prefix with and without more, with each set of patterns that a path below it can have.
+ */
+static const char *const paths[] = {NULL,          "/",     "/q",      "/q/b",     "/q/bq",    "/q/qb",
+                                    "/q/bq/qb",    "/zz",   "/zz/q",   "/zz/q/b",  "/zz/q/bq", "/zz/q/qb",
+                                    "/zz/q/bq/qb", "/zz/b", "/zz/b/q", "/zz/b/q/b"};
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define SERVERS     2 /* none, "s" */
+#define ACTORS      2
+#define BARE_POINTS (COUNT(tools) * COUNT(channels) * COUNT(inputs) * SERVERS * ACTORS)
+#define POINTS      (BARE_POINTS * COUNT(paths))
+
+struct universe {
+    struct json_doc docs[COUNT(inputs)];
+    struct call calls[BARE_POINTS];
+    struct call_name names[BARE_POINTS];
+    struct reading readings[COUNT(paths)];
+    struct path_base base;
+};
+
+static void scope_init(struct universe *scope)
+{
+    static const struct json_options options = {.max_depth = 8, .max_bytes = 4096};
+    struct json_error error;
+    memset(scope, 0, sizeof(*scope));
+    scope->base = test_base();
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        json_init(&scope->docs[i]);
+        CHECK(json_parse(&scope->docs[i], slice_of(inputs[i]), &options, &error));
+    }
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        scope->readings[i].kind = paths[i] == NULL ? READING_NO_PATH : READING_PATH;
+        scope->readings[i].path = paths[i] == NULL ? SLICE("") : slice_of(paths[i]);
+    }
+    for (size_t i = 0; i < BARE_POINTS; i++) {
+        size_t n = i;
+        struct call *call = &scope->calls[i];
+        scope->names[i].tool = slice_of(tools[n % COUNT(tools)]);
+        n /= COUNT(tools);
+        call->channel = slice_of(channels[n % COUNT(channels)]);
+        n /= COUNT(channels);
+        call->doc = &scope->docs[n % COUNT(inputs)];
+        call->input = json_root(call->doc);
+        n /= COUNT(inputs);
+        scope->names[i].has_server = n % SERVERS != 0;
+        scope->names[i].server = scope->names[i].has_server ? SLICE("s") : SLICE("");
+        call->actor = n / SERVERS == 0 ? ACTOR_SESSION_OWNER : ACTOR_CLAUDE_PROCESS;
+        call->thread = SLICE("1.1");
+        call->names = &scope->names[i];
+        call->name_count = 1;
+    }
+}
+
+/* What decides each point: 0 the default deny, 1 the default allow, 2 + rule. */
+static void decide_points(const struct universe *scope, const struct policy *policy, uint32_t *ret)
+{
+    struct facts facts;
+    CHECK(facts_init(&facts));
+    for (size_t i = 0; i < BARE_POINTS; i++) {
+        if (!facts_make(&facts, policy, &scope->calls[i])) {
+            CHECK(false);
+            break;
+        }
+        for (size_t p = 0; p < COUNT(paths); p++) {
+            struct decision d = policy_evaluate_linear(policy, &facts, &scope->readings[p], 1, NULL);
+            ret[i * COUNT(paths) + p] =
+                d.rule != NULL ? 2 + (uint32_t)(d.rule - policy->rules) : d.kind == DECISION_ALLOW;
+        }
+    }
+    facts_finish(&facts);
+}
+
+/* ---- Witnesses, by the slow evaluator ---- */
+
+/* Decides a witness as text; the whole way. False when it is not a call that can be read. */
+static bool decide_text(const struct universe *scope, const struct policy *policy, struct slice text,
+                        struct decision *ret)
+{
+    struct call_reader reader;
+    struct readings readings;
+    struct facts facts;
+    const struct call_defaults none = {0};
+    bool ok = call_reader_init(&reader);
+    ok = readings_init(&readings) && ok;
+    ok = facts_init(&facts) && ok;
+    ok = ok && call_read(&reader, text, &none) == CALL_OK &&
+         readings_make(&readings, &reader.call, &scope->base, policy->arguments, policy->prefixes, 0) ==
+             READINGS_OK &&
+         facts_make(&facts, policy, &reader.call);
+    if (ok) {
+        *ret = policy_evaluate_linear(policy, &facts, readings.list, readings.count, NULL);
+    }
+    call_reader_finish(&reader);
+    readings_finish(&readings);
+    facts_finish(&facts);
+    return ok;
+}
+
+static bool decided_by(const struct universe *scope, const struct policy *policy, struct slice text,
+                       uint32_t kind, const struct rule *rule)
+{
+    struct decision decision;
+    return text.ptr != NULL && decide_text(scope, policy, text, &decision) && decision.kind == kind &&
+           (rule == NULL ? decision.rule == NULL : decision.rule == rule && decision.cause == CAUSE_NONE);
+}
+
+/* ---- Random policies ---- */
+
+static void maybe(struct buf *buf, bool *some, uint64_t *seed, uint32_t percent, const char *key,
+                  const char *const *values, uint32_t count)
+{
+    if (test_below(seed, 100) < percent) {
+        test_comma(buf, some);
+        buf_printf(buf, "\"%s\":%s", key, values[test_below(seed, count)]);
+    }
+}
+
+static void random_match(struct buf *buf, uint64_t *seed, uint32_t percent)
+{
+    static const char *const names[] = {"\"t\"", "\"tu\"", "\"u\""};
+    static const char *const one[] = {"\"s\""}, *const two[] = {"\"A\"", "\"B\""};
+    static const char *const actors[] = {"\"session_owner\"", "\"claude_process\""};
+    static const char *const prefixes[] = {"\"/\"", "\"/zz\"", "\"/zz/b\""};
+    static const char *const components[] = {"\"b\"", "\"b*\"", "\"*b\""};
+    static const char *const args[] = {"{\"k0\":1}", "{\"k0\":2.0}", "{\"k1\":1}", "{\"k0\":1,\"k1\":1}"};
+    bool some = false;
+    buf_byte(buf, '{');
+    maybe(buf, &some, seed, percent, test_below(seed, 2) ? "tool" : "toolPrefix", names, 3);
+    maybe(buf, &some, seed, percent / 2, "server", one, 1);
+    maybe(buf, &some, seed, percent, "channel", two, 2);
+    maybe(buf, &some, seed, percent, "actor", actors, 2);
+    maybe(buf, &some, seed, percent, "pathPrefix", prefixes, 3);
+    maybe(buf, &some, seed, percent, "pathComponent", components, 3);
+    maybe(buf, &some, seed, percent, "argEquals", args, 4);
+    if (!some) {
+        buf_text(buf, "\"argEquals\":{\"k1\":1}");
+    }
+    buf_byte(buf, '}');
+}
+
+static void random_rule(struct buf *buf, uint64_t *seed, uint32_t number, uint32_t percent)
+{
+    static const char *const effects[] = {"\"deny\",\"reason\":\"no\"",
+                                          "\"auto_approve\"",
+                                          "\"require_approval\"",
+                                          "\"require_approval\",\"approvers\":2",
+                                          "\"require_approval\",\"ttlMs\":5",
+                                          "\"require_approval\",\"scope\":\"call\""};
+    static const char *const tiers[] = {"default", "default", "user", "admin"};
+    buf_printf(buf, "{\"id\":\"r%u\",\"effect\":%s,\"priority\":%u,\"match\":", number,
+               effects[test_below(seed, 6)], test_below(seed, 2));
+    random_match(buf, seed, percent);
+    buf->len--;
+    buf_printf(buf, ",\"tier\":\"%s\"}}", tiers[test_below(seed, 4)]);
+}
+
+/* A document; `rules` keeps the rules' texts of the one before, so that the next one is an edit of it. */
+#define RULES 7
+struct texts {
+    struct buf rules[RULES];
+    uint32_t made; /* so that no id comes twice */
+};
+
+static void random_document(struct buf *buf, struct texts *texts, uint64_t *seed, uint32_t changes,
+                            uint32_t percent)
+{
+    static const char *const required[] = {"[]", "[\"t\"]", "[\"s/tu\"]", "[\"s/*\",\"u\"]", "[\"*\"]"};
+    static const char *const never[] = {"\"allow\"", "\"deny\"", "\"require\"", "\"allow\",\"require\""};
+    for (uint32_t i = 0; i < changes; i++) {
+        uint32_t at = changes == RULES ? i : test_below(seed, RULES);
+        buf_reset(&texts->rules[at]);
+        random_rule(&texts->rules[at], seed, texts->made++, percent);
+    }
+    if (changes < RULES && test_below(seed, 2)) { /* move one */
+        struct buf first = texts->rules[0];
+        uint32_t at = test_below(seed, RULES);
+        texts->rules[0] = texts->rules[at];
+        texts->rules[at] = first;
+    }
+    buf_reset(buf);
+    buf_printf(buf, "{\"requireAuthoredPolicy\":%s,\"assertions\":[", required[test_below(seed, 5)]);
+    for (uint32_t i = 0; i < 4; i++) {
+        buf_printf(buf, "%s{\"name\":\"a%u\",\"never\":[%s],\"evenApproved\":%s,\"match\":", i ? "," : "", i,
+                   never[test_below(seed, 4)], test_below(seed, 2) ? "true" : "false");
+        random_match(buf, seed, percent);
+        buf_byte(buf, '}');
+    }
+    buf_text(buf, "],\"rules\":[");
+    uint32_t count = 1 + test_below(seed, RULES), some = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (some++ != 0) {
+            buf_byte(buf, ',');
+        }
+        buf_slice(buf, buf_slice_of(&texts->rules[i]));
+    }
+    buf_text(buf, "]}");
+}
+
+/* ---- The comparisons ---- */
+
+static void compare_dead(const struct universe *scope, const struct policy *policy, struct analysis *analysis,
+                         const uint32_t *points)
+{
+    bool *wins = calloc((size_t)policy->rule_count + 2, sizeof(*wins));
+    struct findings dead;
+    struct buf call;
+    findings_init(&dead);
+    buf_init(&call, 1 << 20);
+    for (size_t i = 0; i < POINTS; i++) {
+        wins[points[i]] = true;
+    }
+    dead_find(analysis, &dead);
+    bool ok = !dead.failed;
+    size_t at = 0;
+    for (uint32_t i = 0; i < policy->order_count; i++) {
+        uint32_t rule = policy->order[i];
+        bool reported =
+            at < dead.count && slice_eq(dead.list[at].rule, policy_text(policy, policy->rules[rule].id));
+        at += reported;
+        ok = ok && reported == !wins[2 + rule];
+        buf_reset(&call);
+        bool found = dead_witness(analysis, rule, &call);
+        ok = ok && found == wins[2 + rule];
+        if (found) {
+            struct decision decision;
+            ok = ok && decide_text(scope, policy, buf_slice_of(&call), &decision) &&
+                 decision.rule == &policy->rules[rule] && decision.cause == CAUSE_NONE;
+        }
+    }
+    CHECK(ok && at == dead.count);
+    free(wins);
+    buf_finish(&call);
+    findings_finish(&dead);
+}
+
+static bool is_bad(const struct policy *policy, const struct assertion *assertion, uint32_t winner)
+{
+    uint32_t effect = winner == 0   ? EFFECT_DENY
+                      : winner == 1 ? EFFECT_AUTO_APPROVE
+                                    : policy->rules[winner - 2].effect;
+    switch (effect) {
+    case EFFECT_AUTO_APPROVE:
+        return (assertion->never & NEVER_ALLOW) != 0;
+    case EFFECT_REQUIRE_APPROVAL:
+        return (assertion->never & NEVER_REQUIRE) != 0 ||
+               ((assertion->never & NEVER_ALLOW) != 0 && assertion->even_approved);
+    default:
+        return (assertion->never & NEVER_DENY) != 0;
+    }
+}
+
+static bool refuted_by_points(const struct universe *scope, const struct policy *policy,
+                              const struct assertion *assertion, const uint32_t *points)
+{
+    struct policy *space = policy->assertion_space;
+    struct rule asked = {.match = assertion->match};
+    struct facts facts;
+    bool refuted = false;
+    CHECK(facts_init(&facts));
+    if (space->arg_keys == NULL) { /* nobody evaluates with an assertion's space but this test */
+        space->arg_keys = arena_alloc(&space->arena, space->symbols.count / 8 + 1);
+        CHECK(space->arg_keys != NULL);
+        memset(space->arg_keys, 0xff, space->symbols.count / 8 + 1);
+    }
+    for (size_t i = 0; i < BARE_POINTS && !refuted; i++) {
+        if (!facts_make(&facts, space, &scope->calls[i])) {
+            CHECK(false);
+            break;
+        }
+        for (size_t p = 0; p < COUNT(paths); p++) {
+            refuted = refuted || (is_bad(policy, assertion, points[i * COUNT(paths) + p]) &&
+                                  policy_match(space, &asked, &facts, &scope->readings[p]) == FIELD_ALL);
+        }
+    }
+    facts_finish(&facts);
+    return refuted;
+}
+
+static void compare_assertions(const struct universe *scope, const struct policy *policy,
+                               struct analysis *analysis, const uint32_t *points)
+{
+    for (uint32_t i = 0; i < policy->assertion_count; i++) {
+        struct buf call;
+        struct refutation refutation = {0};
+        buf_init(&call, 1 << 20);
+        enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
+        bool refuted = refuted_by_points(scope, policy, &policy->assertions[i], points);
+        bool ok =
+            result == (refuted ? ASSERTION_REFUTED : ASSERTION_PROVED) &&
+            (!refuted || decided_by(scope, policy, buf_slice_of(&call), refutation.kind, refutation.rule));
+        CHECK(ok);
+        buf_finish(&call);
+    }
+}
+
+/* What decides, as a class names it: the default deny, the default allow, or a rule. */
+static uint32_t winner_of(const struct policy *policy, const struct diff_side *side)
+{
+    return side->rule != NULL ? 2 + (uint32_t)(side->rule - policy->rules) : side->kind == DECISION_ALLOW;
+}
+
+static uint32_t effect_of(const struct policy *policy, uint32_t winner, const struct rule **ret_rule)
+{
+    *ret_rule = winner < 2 ? NULL : &policy->rules[winner - 2];
+    return winner == 0 ? EFFECT_DENY : winner == 1 ? EFFECT_AUTO_APPROVE : (*ret_rule)->effect;
+}
+
+/* 0 the same, 1 stricter in every respect that changed, 2 weaker in some. */
+static int change_of(const struct policy *from, uint32_t a, const struct policy *to, uint32_t b)
+{
+    const struct rule *x, *y;
+    uint32_t was = effect_of(from, a, &x), is = effect_of(to, b, &y);
+    int strict_was = was == EFFECT_DENY ? 2 : was == EFFECT_REQUIRE_APPROVAL;
+    int strict_is = is == EFFECT_DENY ? 2 : is == EFFECT_REQUIRE_APPROVAL;
+    if (strict_was != strict_is) {
+        return strict_is < strict_was ? 2 : 1;
+    }
+    if (was != EFFECT_REQUIRE_APPROVAL) {
+        return 0;
+    }
+    if (y->approvers < x->approvers || y->ttl_ms > x->ttl_ms || y->scope < x->scope) {
+        return 2;
+    }
+    return y->approvers != x->approvers || y->ttl_ms != x->ttl_ms || y->scope != x->scope;
+}
+
+static void compare_diff(const struct universe *scope, const struct policy *from, const struct policy *to,
+                         const uint32_t *was, const uint32_t *is)
+{
+    size_t width = (size_t)to->rule_count + 2, cells = ((size_t)from->rule_count + 2) * width;
+    bool *there = calloc(cells, sizeof(*there)), *listed = calloc(cells, sizeof(*listed));
+    for (size_t i = 0; i < POINTS; i++) {
+        there[was[i] * width + is[i]] = change_of(from, was[i], to, is[i]) != 0;
+    }
+    struct diff diff;
+    diff_init(&diff);
+    diff_find(from, to, &scope->base, &diff);
+    bool ok = !diff.failed;
+    for (size_t i = 0; i < diff.count; i++) {
+        const struct diff_class *class = &diff.list[i];
+        uint32_t a = winner_of(from, &class->from), b = winner_of(to, &class->to);
+        listed[a * width + b] = true;
+        ok = ok && class->weaker == (change_of(from, a, to, b) == 2) && class->list == NULL &&
+             decided_by(scope, from, class->witness, class->from.kind, class->from.rule) &&
+             decided_by(scope, to, class->witness, class->to.kind, class->to.rule);
+    }
+    for (size_t i = 0; i < cells; i++) {
+        if (there[i] != listed[i] && check_failed < 20) {
+            printf("class %zu -> %zu (0: default deny, 1: default allow, 2: first rule): %s\n", i / width,
+                   i % width, there[i] ? "missing" : "not there");
+        }
+    }
+    CHECK(ok);
+    CHECK(memcmp(there, listed, cells * sizeof(*there)) == 0);
+    diff_finish(&diff);
+    free(there);
+    free(listed);
+}
+
+static struct policy *compare_one(const struct universe *scope, struct slice text,
+                                  const struct policy *before, const uint32_t *points_before,
+                                  uint32_t *points)
+{
+    struct policy *policy = test_load(text);
+    CHECK(policy != NULL);
+    if (policy == NULL) {
+        return NULL;
+    }
+    struct analysis *analysis = analysis_create(policy, policy->assertion_space, policy->assertions,
+                                                policy->assertion_count, &scope->base);
+    CHECK(analysis != NULL);
+    decide_points(scope, policy, points);
+    if (analysis != NULL) {
+        compare_dead(scope, policy, analysis, points);
+        compare_assertions(scope, policy, analysis, points);
+    }
+    analysis_destroy(analysis);
+    if (before != NULL) {
+        compare_diff(scope, before, policy, points_before, points);
+    }
+    return policy;
+}
+
+static void random_policies(const struct universe *scope, uint64_t count)
+{
+    struct texts texts = {.made = 0};
+    struct buf document;
+    uint32_t *points = calloc(POINTS, sizeof(*points)),
+             *before_points = calloc(POINTS, sizeof(*before_points));
+    struct policy *before = NULL;
+    uint64_t seed = 1;
+    buf_init(&document, 1 << 20);
+    for (size_t i = 0; i < RULES; i++) {
+        buf_init(&texts.rules[i], 1 << 16);
+    }
+    for (uint64_t n = 0; n < count; n++) {
+        uint32_t percent = 15 + 10 * (uint32_t)(n / 4 % 5);
+        random_document(&document, &texts, &seed, n % 4 == 0 ? RULES : 1 + test_below(&seed, 2), percent);
+        int failed = check_failed;
+        struct policy *policy = compare_one(scope, buf_slice_of(&document), before, before_points, points);
+        if (check_failed != failed && check_failed < 20) {
+            printf("policy %llu: %.*s\n", (unsigned long long)n, SLICE_FMT(buf_slice_of(&document)));
+        }
+        policy_destroy(before);
+        before = policy;
+        uint32_t *swap = before_points;
+        before_points = points;
+        points = swap;
+    }
+    policy_destroy(before);
+    for (size_t i = 0; i < RULES; i++) {
+        buf_finish(&texts.rules[i]);
+    }
+    buf_finish(&document);
+    free(points);
+    free(before_points);
+}
+
+int main(int argc, char **argv)
+{
+    static struct universe scope;
+    uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 200;
+    scope_init(&scope);
+    random_policies(&scope, count);
+    for (size_t i = 0; i < COUNT(inputs); i++) {
+        json_finish(&scope.docs[i]);
+    }
+    return check_done();
+}
