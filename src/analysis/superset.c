@@ -733,7 +733,9 @@ size_t superset_every(struct superset *set, const struct foreign_match *match, c
         set->fields = fields_allowed(set, question, 0);
         set->best = NOWHERE;
         ask(set);
-        qsort(set->found, set->found_count, sizeof(*set->found), by_number);
+        if (set->found_count > 1) {
+            qsort(set->found, set->found_count, sizeof(*set->found), by_number);
+        }
     }
     *ret_rules = set->found;
     return set->found_count;
