@@ -381,10 +381,10 @@ static void in_mounts(void)
     prefix("$/ws/secret");
     prefix("/");
     seal();
-    CHECK(mount("ws/secret", "bound", NULL, MS_BIND, NULL) == 0);
+    CHECK(mount("ws/secret", "bound", "none", MS_BIND, NULL) == 0);
     READ("{\"path\":\"bound/a\"}", "$/bound/a =$/ws/secret/a");
     READ("{\"path\":\"bound\"}", "$/bound =$/ws/secret");
-    CHECK(umount("bound") == 0 && mount("/", "bound", NULL, MS_BIND | MS_REC, NULL) == 0);
+    CHECK(umount("bound") == 0 && mount("/", "bound", "none", MS_BIND | MS_REC, NULL) == 0);
     READ("{\"path\":\"bound\"}", "$/bound =/");
     READ("{\"path\":\"bound/nowhere/x\"}", "$/bound/nowhere/x =/nowhere/x");
 }
@@ -397,7 +397,7 @@ static void bind_mounts(void)
     pid_t child = fork();
     if (child == 0) {
         if (unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWNS | CLONE_NEWUSER) == 0 &&
-            mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0) {
+            mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) == 0) {
             in_mounts();
         }
         (void)fflush(stdout);
