@@ -6,12 +6,14 @@
 #include "cli/commands.h"
 #include "cli/counts.h"
 #include "cli/options.h"
+#include "cli/sarif.h"
 
 static const char usage[] =
-    "usage: callgate check [--format text|json] [--strict] --policy [TIER=]FILE...\n\n"
+    "usage: callgate check [--format text|json|sarif] [--strict] --policy [TIER=]FILE...\n\n"
     "Loads policies and reports every error and warning, each at its place.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
-    "  --format json         one JSON object on standard output\n"
+    "  --format json|sarif   one JSON object on standard output; sarif: SARIF 2.1.0, for code scanning\n"
+    "  --witness             for every rule that can fire, a call on which it decides\n"
     "  --strict              a warning, too, makes the exit code 1\n"
     "  --stats               warns of rules that never decided anything, by the journal of --state DIR\n"
     "  --since DATE          with --stats: that did not since then (2026-11-29, or with a time behind)\n"
@@ -125,36 +127,100 @@ static bool add_unused(const struct policy *policy, const char *state_dir, const
     return read;
 }
 
+/* For each rule that can fire a call on which it decides. */
+static void write_witnesses(struct buf *buf, const struct policy *policy, struct analysis *analysis,
+                            bool json)
+{
+    struct buf call;
+    bool any = false;
+    buf_init(&call, (size_t)64 << 20);
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        struct slice id = policy_text(policy, policy->rules[i].id);
+        buf_reset(&call);
+        if (!dead_witness(analysis, i, &call))
+            continue;
+        if (json) {
+            buf_text(buf, any ? ",{\"rule\":" : "{\"rule\":");
+            json_write_bytes(buf, id);
+            buf_text(buf, ",\"call\":");
+            buf_slice(buf, buf_slice_of(&call));
+            buf_byte(buf, '}');
+        } else {
+            buf_text(buf, "witness of '");
+            utf8_append_printable(buf, id);
+            buf_text(buf, "': ");
+            utf8_append_printable(buf, buf_slice_of(&call));
+            buf_byte(buf, '\n');
+        }
+        any = true;
+    }
+    buf_finish(&call);
+}
+
 struct own {
-    bool strict, stats;
+    bool strict, stats, witness, sarif;
     const char *since;
 };
 
+/* Everything that is found, and what was asked for beside it. */
+struct report {
+    struct findings errors, warnings;
+    struct policy *policy;
+    struct analysis *analysis;
+    struct buf out;
+};
+
+static void write_report(struct report *report, const struct options *options, const struct own *own)
+{
+    struct buf *out = &report->out;
+    if (own->sarif) {
+        sarif_write(out, &report->errors, &report->warnings);
+    } else if (options->json) {
+        write_json(out, report->policy, &report->errors, &report->warnings);
+        if (own->witness && report->analysis && buf_ok(out)) {
+            out->len -= 2; /* the closing brace and the line's end come behind one more member */
+            buf_text(out, ",\"witnesses\":[");
+            write_witnesses(out, report->policy, report->analysis, true);
+            buf_text(out, "]}\n");
+        }
+    } else {
+        write_text(out, report->policy, &report->errors, &report->warnings);
+        if (own->witness && report->analysis)
+            write_witnesses(out, report->policy, report->analysis, false);
+    }
+}
+
 static int check(struct options *options, const struct own *own)
 {
-    struct findings errors, warnings;
-    struct buf out;
-    findings_init(&errors);
-    findings_init(&warnings);
-    buf_init(&out, (size_t)1 << 30);
-    struct policy *policy = sources_load(&options->sources, &options->base, NULL, &errors);
-    if (policy)
-        lint(policy, &warnings);
-    bool counted = !policy || !own->stats ||
-                   add_unused(policy, options->state_dir, own->since ? own->since : "", &warnings);
-    if (options->json)
-        write_json(&out, policy, &errors, &warnings);
-    else
-        write_text(&out, policy, &errors, &warnings);
+    struct report report = {0};
+    bool whole = true;
+    findings_init(&report.errors);
+    findings_init(&report.warnings);
+    buf_init(&report.out, (size_t)1 << 30);
+    report.policy = sources_load(&options->sources, &options->base, NULL, &report.errors);
+    if (report.policy) {
+        lint(report.policy, &report.warnings);
+        report.analysis = analysis_create(report.policy, NULL, NULL, 0, &options->base);
+        whole = report.analysis != NULL;
+        if (whole)
+            dead_find(report.analysis, &report.warnings);
+        if (own->stats &&
+            !add_unused(report.policy, options->state_dir, own->since ? own->since : "", &report.warnings))
+            whole = false;
+        findings_sort(&report.warnings);
+    }
+    write_report(&report, options, own);
     int code = EXIT_UNABLE;
-    if (errors.failed || warnings.failed)
-        say("no memory");
-    else if (counted && print(&out) == EXIT_YES)
-        code = !policy || errors.count || (own->strict && warnings.count) ? EXIT_NO : EXIT_YES;
-    policy_destroy(policy);
-    findings_finish(&errors);
-    findings_finish(&warnings);
-    buf_finish(&out);
+    if (report.errors.failed || report.warnings.failed || !whole)
+        say("the check is not whole: no memory, or no journal");
+    else if (print(&report.out) == EXIT_YES)
+        code = !report.policy || report.errors.count || (own->strict && report.warnings.count) ? EXIT_NO
+                                                                                               : EXIT_YES;
+    analysis_destroy(report.analysis);
+    policy_destroy(report.policy);
+    findings_finish(&report.errors);
+    findings_finish(&report.warnings);
+    buf_finish(&report.out);
     return code;
 }
 
@@ -162,16 +228,21 @@ static int run(int argc, char **argv)
 {
     struct options options;
     struct own own = {0};
+    const char *format = "text";
     const struct option_spec specs[] = {
-        {"strict", OPTION_FLAG, &own.strict},
-        {"stats", OPTION_FLAG, &own.stats},
-        {"since", OPTION_VALUE, &own.since},
+        {"strict", OPTION_FLAG, &own.strict}, {"stats", OPTION_FLAG, &own.stats},
+        {"since", OPTION_VALUE, &own.since},  {"witness", OPTION_FLAG, &own.witness},
+        {"format", OPTION_VALUE, &format},
     };
-    int code = options_read(&options, &command_check, argc, argv,
-                            TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT | TAKES_STATE, specs, 3);
+    int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
+                            specs, 5);
     if (code != -1)
         return code;
-    if (options.argc > 0)
+    own.sarif = strcmp(format, "sarif") == 0;
+    options.json = strcmp(format, "json") == 0;
+    if (!own.sarif && !options.json && strcmp(format, "text") != 0)
+        code = usage_error(&command_check, "--format is text, json or sarif");
+    else if (options.argc > 0)
         code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
                            options.argv[0]);
     else if (!options_standard_places(&command_check, &options))

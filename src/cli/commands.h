@@ -5,6 +5,7 @@
 #include "cli/command.h"
 
 extern const struct command command_approve;
+extern const struct command command_assert;
 extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_dismiss;

@@ -118,6 +118,9 @@ void gate_withdraw(struct gate *gate, const struct held *held);
  * journals which, and says so to the operator. True when adopted. */
 bool gate_reload(struct gate *gate);
 
+/* The SHA-256 of a policy's canonical text, in hex: the same for every layout of the same documents. */
+MUST_USE bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1]);
+
 /* ---- People: what `pending`, `approve`, `refuse` and other approval surfaces do. No policy is needed. ----
  */
 

@@ -9,7 +9,7 @@
 /* More than this many warnings or violations in one event help nobody. */
 #define LISTED_MOST 100
 
-static bool digest_of(const struct policy *policy, char ret_hex[HASH_HEX + 1])
+bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1])
 {
     struct buf text;
     uint8_t hash[HASH_SIZE];
@@ -155,7 +155,7 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     bool ready = true;
     if (!gate->options.brief) {
         lint(policy, &warnings);
-        ready = digest_of(policy, digest) && !warnings.failed;
+        ready = policy_digest(policy, digest) && !warnings.failed;
     }
     if (!ready) {
         findings_finish(&warnings);

@@ -1,0 +1,65 @@
+/* The assertions that documents carry: proved whenever a policy is loaded. */
+#include "analysis/analysis.h"
+
+static const char *decision_name(uint32_t kind)
+{
+    if (kind == DECISION_ALLOW)
+        return "allow";
+    return kind == DECISION_REQUIRE ? "require" : "deny";
+}
+
+static void add_finding(const struct policy *policy, const struct assertion *assertion,
+                        enum assertion_result result, const struct refutation *refutation, struct slice call,
+                        struct findings *errors)
+{
+    static const struct slice none = {"no rule", 7};
+    struct slice name = policy_text(policy->assertion_space, assertion->name);
+    struct slice rule = refutation->rule ? policy_text(policy, refutation->rule->id) : none;
+    struct finding *f;
+    if (result == ASSERTION_REFUTED)
+        f = findings_add(
+            errors, "assertion-refuted",
+            "assertion '%.*s' is refuted: '%.*s' decides %s for %.*s: change the rule or the assertion",
+            SLICE_FMT(name), SLICE_FMT(rule), decision_name(refutation->kind), SLICE_FMT(call));
+    else if (result == ASSERTION_UNCONFIRMED)
+        f = findings_add(
+            errors, "assertion-refuted",
+            "assertion '%.*s' is not proved: '%.*s' stands against it: change the rule or the assertion",
+            SLICE_FMT(name), SLICE_FMT(rule));
+    else
+        f = findings_add(errors, "assertion-refuted",
+                         "assertion '%.*s' could not be proved (memory, or too many steps)", SLICE_FMT(name));
+    if (!f)
+        return;
+    f->file = assertion->file;
+    f->file_name = arena_copy(&errors->arena, policy->files[assertion->file].name);
+    f->line = assertion->line;
+    f->column = assertion->column;
+}
+
+bool assertions_check(const struct policy *policy, const struct path_base *base, struct findings *errors)
+{
+    struct buf call;
+    bool all = true;
+    if (policy->assertion_count == 0)
+        return true;
+    struct analysis *analysis =
+        analysis_create(policy, policy->assertion_space, policy->assertions, policy->assertion_count, base);
+    if (!analysis) {
+        errors->failed = true;
+        return false;
+    }
+    buf_init(&call, (size_t)64 << 20);
+    for (uint32_t i = 0; i < policy->assertion_count; i++) {
+        struct refutation refutation = {0};
+        buf_reset(&call);
+        enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
+        if (result == ASSERTION_PROVED)
+            continue;
+        all = false;
+        add_finding(policy, &policy->assertions[i], result, &refutation, buf_slice_of(&call), errors);
+    }
+    buf_finish(&call);
+    analysis_destroy(analysis);
+    return all;
+}

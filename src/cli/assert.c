@@ -1,0 +1,181 @@
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+#include "base/utf8.h"
+#include "cli/approvals.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+static const char usage[] =
+    "usage: callgate assert --policy [TIER=]FILE... [--format text|json] FILE\n\n"
+    "Proves or refutes sentences about a policy: FILE is a JSON list of\n"
+    "{\"name\",\"match\",\"never\":[\"allow\",…],\"evenApproved\"?}, each saying that no call of the match "
+    "ever gets one of\n"
+    "these decisions. The answer is exact: proved, or a call that refutes it. With \"allow\" in `never` an "
+    "approval does\n"
+    "not count as allowed unless `evenApproved` is true.\n\n"
+    "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
+    "  --format json         one JSON object a line: {\"name\",\"result\",\"call\"?,\"kind\"?,\"rule\"?}\n"
+    "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
+    "Exit: 0 all proved, 1 some refuted, 2 could not be done.\n";
+
+/* The key that makes a list of assertions a policy document, on a line of its own, so that columns are the
+ * list's. */
+static const char document_head[] = "{\"assertions\":\n";
+
+/* Loads the list as the assertions of a document without rules. NULL after saying what is wrong. */
+static struct policy *load_assertions(const char *file, const struct path_base *base)
+{
+    struct buf text, document, lines;
+    struct findings errors;
+    struct json_doc doc;
+    struct json_error json_error;
+    struct policy *policy = NULL;
+    const struct json_options json_options = {.max_depth = LIMIT_JSON_DEPTH,
+                                              .max_bytes = LIMIT_MESSAGE_BYTES};
+    findings_init(&errors);
+    json_init(&doc);
+    buf_init(&document, (size_t)LIMIT_MESSAGE_BYTES + 4096);
+    buf_init(&lines, (size_t)LIMIT_MESSAGE_BYTES);
+    if (read_file(file, (size_t)LIMIT_MESSAGE_BYTES + (128u << 10), &text)) {
+        struct slice list = buf_slice_of(&text);
+        if (!json_parse(&doc, list, &json_options, &json_error)) {
+            uint32_t line, column;
+            json_place(list, json_error.offset, &line, &column);
+            say("%s:%u:%u: %s", file, line, column, json_error.detail);
+        } else {
+            buf_text(&document, document_head);
+            buf_slice(&document, list);
+            buf_byte(&document, '}');
+            struct policy_source source = {
+                .name = slice_of(file), .tier = TIER_DEFAULT, .text = buf_slice_of(&document)};
+            policy = buf_ok(&document) ? policy_load(&source, 1, base, &errors) : NULL;
+        }
+    }
+    for (size_t i = 0; i < errors.count; i++)
+        errors.list[i].line--;
+    sources_write_errors(&lines, &errors);
+    if (lines.len)
+        fwrite(lines.ptr, 1, lines.len, stderr);
+    buf_finish(&text);
+    buf_finish(&document);
+    buf_finish(&lines);
+    json_finish(&doc);
+    findings_finish(&errors);
+    return policy;
+}
+
+static const char *result_name(enum assertion_result result)
+{
+    static const char *const names[] = {"failed", "refuted", "unconfirmed", "proved"};
+    return names[result];
+}
+
+static const char *kind_name(uint32_t kind)
+{
+    if (kind == DECISION_ALLOW)
+        return "allow";
+    return kind == DECISION_REQUIRE ? "require" : "deny";
+}
+
+static void write_json(struct buf *out, struct slice name, enum assertion_result result,
+                       const struct policy *policy, const struct refutation *refutation,
+                       const struct buf *call)
+{
+    buf_text(out, "{\"name\":");
+    json_write_bytes(out, name);
+    buf_printf(out, ",\"result\":\"%s\"", result_name(result));
+    if (result == ASSERTION_REFUTED) {
+        buf_text(out, ",\"call\":");
+        buf_slice(out, buf_slice_of(call));
+    }
+    if (result == ASSERTION_REFUTED || result == ASSERTION_UNCONFIRMED) {
+        buf_printf(out, ",\"kind\":\"%s\",\"rule\":", kind_name(refutation->kind));
+        if (refutation->rule)
+            json_write_bytes(out, policy_text(policy, refutation->rule->id));
+        else
+            buf_text(out, "null");
+    }
+    buf_text(out, "}\n");
+}
+
+static void write_text(struct buf *out, struct slice name, enum assertion_result result,
+                       const struct policy *policy, const struct refutation *refutation,
+                       const struct buf *call)
+{
+    utf8_append_printable(out, name);
+    buf_printf(out, ": %s\n", result_name(result));
+    if (result != ASSERTION_REFUTED && result != ASSERTION_UNCONFIRMED)
+        return;
+    if (result == ASSERTION_REFUTED) {
+        buf_text(out, "  ");
+        utf8_append_printable(out, buf_slice_of(call));
+        buf_byte(out, '\n');
+    }
+    buf_printf(out, "  %s", kind_name(refutation->kind));
+    if (refutation->rule) {
+        buf_text(out, " by rule '");
+        utf8_append_printable(out, policy_text(policy, refutation->rule->id));
+        buf_text(out, "' at ");
+        utf8_append_printable(out, policy->files[refutation->rule->file].name);
+        buf_printf(out, ":%u", refutation->rule->line);
+    } else {
+        buf_text(out, ": no rule matches");
+    }
+    buf_text(out, result == ASSERTION_UNCONFIRMED
+                      ? " stands against it, but no call could be made that shows it\n"
+                      : "\n");
+}
+
+static int prove_all(const struct policy *policy, const struct policy *asked, const struct options *options)
+{
+    struct buf out, call;
+    struct analysis *analysis = analysis_create(policy, asked->assertion_space, asked->assertions,
+                                                asked->assertion_count, &options->base);
+    int code = EXIT_YES;
+    buf_init(&out, (size_t)1 << 30);
+    buf_init(&call, (size_t)64 << 20);
+    for (uint32_t i = 0; analysis && i < asked->assertion_count; i++) {
+        struct refutation refutation = {0};
+        buf_reset(&call);
+        enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
+        struct slice name = policy_text(asked->assertion_space, asked->assertions[i].name);
+        (options->json ? write_json : write_text)(&out, name, result, policy, &refutation, &call);
+        if (result == ASSERTION_FAILED)
+            code = EXIT_UNABLE;
+        else if (result != ASSERTION_PROVED && code == EXIT_YES)
+            code = EXIT_NO;
+    }
+    if (!analysis) {
+        say("no memory");
+        code = EXIT_UNABLE;
+    }
+    analysis_destroy(analysis);
+    if (print(&out) != EXIT_YES)
+        code = EXIT_UNABLE;
+    buf_finish(&out);
+    buf_finish(&call);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options options;
+    int code = options_read(&options, &command_assert, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT,
+                            NULL, 0);
+    if (code != -1)
+        return code;
+    struct policy *policy = NULL, *asked = NULL;
+    code = EXIT_UNABLE;
+    if (options.argc != 1)
+        code = usage_error(&command_assert, "name a file of assertions");
+    else if ((policy = options_load_policy(&command_assert, &options)) != NULL &&
+             (asked = load_assertions(options.argv[0], &options.base)) != NULL)
+        code = asked->assertion_count ? prove_all(policy, asked, &options) : EXIT_YES;
+    policy_destroy(policy);
+    policy_destroy(asked);
+    options_finish(&options);
+    return code;
+}
+
+const struct command command_assert = {"assert", "prove or refute sentences about a policy", usage, run};
