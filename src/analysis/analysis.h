@@ -7,8 +7,7 @@
 #include "policy/policy.h"
 
 /* Adds the warnings of SPEC.md section 7 to ret_warnings: shadow (within a tier, and cross-tier), broad,
- * missing-prefix, flattened-name; and assertion-unchecked for a document with assertions, which are not
- * proved yet. In order of file and place. Not quadratic in the number of rules. */
+ * missing-prefix, flattened-name; in order of file and place. Not quadratic in the number of rules. */
 void lint(const struct policy *policy, struct findings *ret_warnings);
 
 /* "policy-load: warning: rule 'LATER' (line N) is shadowed by earlier rule 'EARLIER' (line M) — reorder or
@@ -94,6 +93,11 @@ struct refutation {
 /* Asks about assertion number `assertion` of those given. Appends the refuting call to ret_call. */
 MUST_USE enum assertion_result assertion_prove(struct analysis *analysis, size_t assertion,
                                                struct refutation *ret, struct buf *ret_call);
+
+/* Proves the assertions that a policy's documents carry. Adds an error `assertion-refuted`, with the refuting
+ * call, for each that is not proved; true when all are. */
+MUST_USE bool assertions_check(const struct policy *policy, const struct path_base *base,
+                               struct findings *errors);
 
 /* ---- Differences ---- */
 

@@ -257,32 +257,6 @@ static void write_rule(struct lint *lint, uint32_t rule, struct buf *line)
     }
 }
 
-/* Until assertions are proved at load, nobody may believe that they are: one warning a document. */
-static void write_assertions(struct lint *lint)
-{
-    const struct policy *policy = lint->policy;
-    for (uint32_t i = 0; i < policy->assertion_count && !lint->out->failed; i++) {
-        const struct assertion *at = &policy->assertions[i];
-        if (i > 0 && at->file == policy->assertions[i - 1].file) {
-            continue;
-        }
-        struct finding *finding = findings_add(
-            lint->out, "assertion-unchecked",
-            "the assertions from line %u on are read and not proved yet \xe2\x80\x94 do not rely on them.",
-            at->line);
-        if (finding != NULL) {
-            finding->file = at->file;
-            finding->line = at->line;
-            finding->column = at->column;
-            finding->file_name = arena_copy(&lint->out->arena, policy->files[at->file].name);
-            lint->out->failed = lint->out->failed || finding->file_name.ptr == NULL;
-        }
-    }
-    if (policy->assertion_count != 0) {
-        findings_sort(lint->out);
-    }
-}
-
 static void write_all(struct lint *lint)
 {
     struct buf line;
@@ -292,7 +266,6 @@ static void write_all(struct lint *lint)
     for (uint32_t i = 0; i < lint->policy->rule_count && !lint->out->failed; i++) {
         write_rule(lint, i, &line);
     }
-    write_assertions(lint);
     if (!lint->shadows_whole || !lint->denies_whole) {
         struct finding *finding = findings_add(
             lint->out, "lint-limit",

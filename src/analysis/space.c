@@ -98,7 +98,8 @@ static void add_rule(struct side *side, const struct rule *rule, const struct ma
     side->flat.rules[side->flat.rule_count++].match = *match;
 }
 
-/* An entry of the default set: a tool's name, and every way to read it as a server and a tool (or all of its tools). */
+/* An entry of the default set: a tool's name, and every way to read it as a server and a tool (or all of its
+ * tools). */
 static void add_entry(struct space *space, struct side *side, struct slice entry, bool *failed)
 {
     struct rule deny = {.effect = EFFECT_DENY};

@@ -83,6 +83,10 @@ static cg_policy *load(const cg_document *documents, size_t count, const struct 
         for (size_t i = 0; i < count; i++)
             convert_document(&documents[i], &sources[i]);
         policy->policy = policy_load(sources, count, base, &report->errors);
+        if (policy->policy && !assertions_check(policy->policy, base, &report->errors)) {
+            policy_destroy(policy->policy);
+            policy->policy = NULL;
+        }
         if (policy->policy)
             lint(policy->policy, &report->warnings);
     }

@@ -1,5 +1,6 @@
 #include "gate/sources.h"
 
+#include "analysis/analysis.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -254,6 +255,19 @@ static bool fall_back(const struct policy *policy, const struct source_texts *la
     return any;
 }
 
+/* A refuted assertion is an error of its document. One of a workspace file is told, and takes nothing away:
+ * what the file tightens stays. */
+static bool assertions_hold(const struct policy *policy, const struct sources *sources, const uint32_t *which,
+                            const struct path_base *base, struct findings *errors)
+{
+    size_t before = errors->count;
+    bool hold = assertions_check(policy, base, errors);
+    for (size_t i = before; i < errors->count; i++)
+        if (!is_workspace(&sources->files[which[errors->list[i].file]]))
+            return false;
+    return hold || !errors->failed;
+}
+
 static struct policy *load_all(const struct sources *sources, const struct path_base *base,
                                struct source_texts *last, struct source_texts *texts, bool *in_use,
                                uint32_t *which, struct findings *errors)
@@ -286,6 +300,8 @@ static struct policy *load_all(const struct sources *sources, const struct path_
     for (uint32_t k = 0; policy && k < policy->file_count; k++)
         if (!policy->files[k].used)
             texts->states[which[k]] = SOURCE_LEFT_OUT;
+    if (policy && !assertions_hold(policy, sources, which, base, errors))
+        fatal = true;
     if (policy && (fatal || errors->failed)) {
         policy_destroy(policy);
         policy = NULL;
