@@ -456,7 +456,8 @@ test('an answer that cannot be handed on becomes an error for its id', async t =
         passed((await peer.call(name, 'broken', { base64: base64(line) })).message);
     }
     // Larger than an answer may be; what only the client's messages may not be passes.
-    const big = await peer.call('big', 'big', { bytes: 65 * MiB });
+    peer.send({ jsonrpc: '2.0', id: 'big', method: 'tools/call', params: { name: 'big', arguments: { bytes: 65 * MiB } } });
+    const big = await peer.answer('big', 40_000);
     assert.ok(big.message.error, big.line.slice(0, 100));
     passed((await peer.call('below', 'big', { bytes: 17 * MiB })).message);
     passed((await peer.call('after', 'echo')).message);
