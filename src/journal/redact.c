@@ -225,6 +225,18 @@ static bool list_members(struct redactor *r, const struct json_value *object, st
     return true;
 }
 
+static enum secret_name stricter(enum secret_name a, enum secret_name b)
+{
+    return a > b ? a : b;
+}
+
+/* A name counts as it was and as it will stand, so that what is redacted once stays as it is. */
+static enum secret_name kind_of_name(struct slice name, struct slice clean)
+{
+    enum secret_name kind = secret_name(name);
+    return clean.ptr == name.ptr ? kind : stricter(kind, secret_name(clean));
+}
+
 /* {"name": "API_KEY", "value": "…"}, as environments and headers are written. */
 static bool names_a_secret(struct redactor *r, const struct json_value *object)
 {
@@ -234,22 +246,21 @@ static bool names_a_secret(struct redactor *r, const struct json_value *object)
     }
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
         const struct json_value *name = json_get(r->doc, object, names[i]);
-        if (json_is(name, JSON_STRING) && secret_name(json_str(name)) != SECRET_NAME_NO) {
+        if (json_is(name, JSON_STRING) &&
+            kind_of_name(json_str(name), clean_name(r, json_str(name))) != SECRET_NAME_NO) {
             return true;
         }
     }
     return false;
 }
 
-static enum secret_name stricter(enum secret_name a, enum secret_name b)
-{
-    return a > b ? a : b;
-}
-
 static void write_member(struct redactor *r, const struct member *member, bool pair, enum secret_name kind)
 {
     struct slice name = json_str(member->key);
-    enum secret_name own = pair && slice_is(name, "value") ? SECRET_NAME_TEXT : secret_name(name);
+    enum secret_name own = kind_of_name(name, member->name);
+    if (pair && slice_is(name, "value")) {
+        own = stricter(own, SECRET_NAME_TEXT);
+    }
     json_write_string(r->out, member->name);
     buf_byte(r->out, ':');
     write_value(r, json_member_value(member->key), stricter(own, kind));

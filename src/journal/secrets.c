@@ -128,13 +128,18 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-/* A name as the table has it. */
+static const struct slice mark = {"[redacted", 9};
+
+/* A name as the tables have it, without the marks of what was redacted in it: those name what was there. */
 static struct slice plain_name(struct slice name, char out[NAME_LENGTH])
 {
     size_t len = 0;
     for (size_t i = 0; i < name.len && len < NAME_LENGTH; i++) {
         if (is_alnum(name.ptr[i])) {
             out[len++] = lower(name.ptr[i]);
+        } else if (name.ptr[i] == '[' && slice_starts_with(slice_from(name, i), mark)) {
+            const char *end = memchr(name.ptr + i, ']', name.len - i);
+            i = end == NULL ? name.len - 1 : (size_t)(end - name.ptr);
         }
     }
     return (struct slice){out, len};
@@ -368,14 +373,15 @@ static bool starts_at(struct slice text, size_t at, const char *word)
 }
 
 /* A failed look reads at most the prefix and `least` bytes more, so many of them stay linear. */
-static bool find_prefix(struct slice text, size_t at, struct secret *ret_secret)
+static bool find_prefix(const struct secret_scan *scan, size_t at, struct secret *ret_secret)
 {
+    struct slice text = scan->text;
     unsigned char first = (unsigned char)text.ptr[at];
     const struct prefix_list *list = first < COUNT(prefix_lists) ? &prefix_lists[first] : NULL;
     for (size_t i = 0; list != NULL && i < list->count; i++) {
         const struct prefix *prefix = &list->prefixes[i];
         if (text.ptr[at + 1] != prefix->text[1] || !starts_at(text, at, prefix->text) ||
-            (prefix->alone && at > 0 && is_alnum(text.ptr[at - 1]))) {
+            (prefix->alone && at > scan->floor && is_alnum(text.ptr[at - 1]))) {
             continue;
         }
         size_t body = at + strlen(prefix->text);
@@ -498,9 +504,10 @@ static size_t skip_spaces(struct slice text, size_t at, size_t most)
 }
 
 /* `Bearer TOKEN` */
-static bool find_bearer(struct slice text, size_t at, struct secret *ret_secret)
+static bool find_bearer(const struct secret_scan *scan, size_t at, struct secret *ret_secret)
 {
-    if (!has_word(text, at, "bearer") || (at > 0 && is_alnum(text.ptr[at - 1]))) {
+    struct slice text = scan->text;
+    if (!has_word(text, at, "bearer") || (at > scan->floor && is_alnum(text.ptr[at - 1]))) {
         return false;
     }
     size_t token = skip_spaces(text, at + 6, 8), end = token;
@@ -524,16 +531,15 @@ static bool is_quote(char c)
 /* Text that a shell would run, or that is a secret no more: left for people to see. */
 static bool stays_visible(struct slice value)
 {
-    return value.len == 0 || slice_starts_with(value, SLICE("[redacted")) ||
-           memchr(value.ptr, '`', value.len) != NULL || memmem(value.ptr, value.len, "$(", 2) != NULL;
+    return value.len == 0 || slice_starts_with(value, mark) || memchr(value.ptr, '`', value.len) != NULL ||
+           memmem(value.ptr, value.len, "$(", 2) != NULL;
 }
 
-/* scheme://user:PASSWORD@host. Reads no further than the next `/`, so many of them stay linear. */
-static bool find_url_password(struct slice text, size_t at, struct secret *ret_secret)
+/* scheme://user:PASSWORD@host: notes where the password is, and goes on with what stands before it. Reads no
+ * further than the next `/`, so many of them stay linear. */
+static void note_url_password(struct secret_scan *scan, size_t at)
 {
-    if (!starts_at(text, at, "://")) {
-        return false;
-    }
+    struct slice text = scan->text;
     size_t colon = 0, end = 0;
     for (size_t i = at + 3; i < text.len; i++) {
         char c = text.ptr[i];
@@ -547,12 +553,11 @@ static bool find_url_password(struct slice text, size_t at, struct secret *ret_s
             end = i;
         }
     }
-    if (colon == 0 || end <= colon + 1 ||
-        stays_visible((struct slice){text.ptr + colon + 1, end - colon - 1})) {
-        return false;
+    if (colon != 0 && end > colon + 1 &&
+        !stays_visible((struct slice){text.ptr + colon + 1, end - colon - 1})) {
+        scan->url_at = colon + 1;
+        scan->url_end = end;
     }
-    *ret_secret = (struct secret){colon + 1, end, "password in a URL"};
-    return true;
 }
 
 /* ---- NAME=value, NAME: value, "NAME": "value", 'NAME: value', --NAME value ---- */
@@ -633,30 +638,32 @@ static bool find_value(struct slice text, size_t at, char around, struct secret 
 }
 
 /* `at` is a `=` or a `:`. Looks back at most WORD_LENGTH bytes and some. */
-static bool find_assignment(struct slice text, size_t at, struct secret *ret_secret)
+static bool find_assignment(const struct secret_scan *scan, size_t at, struct secret *ret_secret)
 {
+    struct slice text = scan->text;
+    const size_t floor = scan->floor;
     size_t end = at;
-    if (text.ptr[at] == '=' && end > 0 && text.ptr[end - 1] == ':') {
+    if (text.ptr[at] == '=' && end > floor && text.ptr[end - 1] == ':') {
         end--;
     }
-    for (size_t i = 0; i < 4 && end > 0 && is_space(text.ptr[end - 1]); i++) {
+    for (size_t i = 0; i < 4 && end > floor && is_space(text.ptr[end - 1]); i++) {
         end--;
     }
-    bool closed = end > 0 && is_quote(text.ptr[end - 1]);
+    bool closed = end > floor && is_quote(text.ptr[end - 1]);
     if (closed) {
         end--;
-        for (size_t i = 0; i < 4 && end > 0 && text.ptr[end - 1] == '\\'; i++) {
+        for (size_t i = 0; i < 4 && end > floor && text.ptr[end - 1] == '\\'; i++) {
             end--;
         }
     }
     size_t start = end;
-    while (start > 0 && end - start < WORD_LENGTH && in_name(text.ptr[start - 1])) {
+    while (start > floor && end - start < WORD_LENGTH && in_name(text.ptr[start - 1])) {
         start--;
     }
     if (look_up((struct slice){text.ptr + start, end - start}, true) == SECRET_NAME_NO) {
         return false;
     }
-    bool header = !closed && text.ptr[at] == ':' && start > 0 && is_quote(text.ptr[start - 1]);
+    bool header = !closed && text.ptr[at] == ':' && start > floor && is_quote(text.ptr[start - 1]);
     size_t after = at + 1;
     if (after < text.len && (text.ptr[after] == '=' || text.ptr[after] == '>')) {
         after++; /* ==, :=, => */
@@ -665,9 +672,10 @@ static bool find_assignment(struct slice text, size_t at, struct secret *ret_sec
 }
 
 /* `--NAME value`; with a `=` between them it is an assignment. */
-static bool find_option(struct slice text, size_t at, struct secret *ret_secret)
+static bool find_option(const struct secret_scan *scan, size_t at, struct secret *ret_secret)
 {
-    if (!starts_at(text, at, "--") || (at > 0 && in_name(text.ptr[at - 1]))) {
+    struct slice text = scan->text;
+    if (!starts_at(text, at, "--") || (at > scan->floor && in_name(text.ptr[at - 1]))) {
         return false;
     }
     size_t name = at + 2, end = name;
@@ -689,18 +697,22 @@ static bool find_at(struct secret_scan *scan, size_t at, struct secret *ret_secr
     struct slice text = scan->text;
     switch (text.ptr[at]) {
     case '-':
-        return find_pem(text, at, ret_secret) || find_option(text, at, ret_secret);
+        return find_pem(text, at, ret_secret) || find_option(scan, at, ret_secret);
     case ':':
-        return find_url_password(text, at, ret_secret) || find_assignment(text, at, ret_secret);
+        if (starts_at(text, at, "://")) {
+            note_url_password(scan, at);
+            return false;
+        }
+        return find_assignment(scan, at, ret_secret);
     case '=':
-        return find_assignment(text, at, ret_secret);
+        return find_assignment(scan, at, ret_secret);
     case 'b':
     case 'B':
-        return find_bearer(text, at, ret_secret);
+        return find_bearer(scan, at, ret_secret);
     case 'e':
         return find_jwt(scan, at, ret_secret);
     default:
-        return find_prefix(text, at, ret_secret);
+        return find_prefix(scan, at, ret_secret);
     }
 }
 
@@ -711,8 +723,16 @@ bool secret_next(struct secret_scan *scan, struct secret *ret_secret)
     size_t stop = scan->stop < scan->text.len ? scan->stop : scan->text.len == 0 ? 0 : scan->text.len - 1;
     struct secret found;
     for (size_t at = scan->at; at < stop; at++) {
-        if ((seconds[bytes[at]] >> (bytes[at + 1] & 31) & 1) != 0 && find_at(scan, at, &found)) {
-            scan->at = found.end;
+        bool is_secret = false;
+        if (at == scan->url_at && scan->url_end != 0) {
+            found = (struct secret){at, scan->url_end, "password in a URL"};
+            is_secret = true;
+        } else if ((seconds[bytes[at]] >> (bytes[at + 1] & 31) & 1) != 0) {
+            is_secret = find_at(scan, at, &found);
+        }
+        if (is_secret) {
+            scan->at = scan->floor = found.end;
+            scan->url_end = found.end > scan->url_at ? 0 : scan->url_end;
             *ret_secret = found;
             return true;
         }

@@ -28,7 +28,9 @@ struct secret_scan {
     struct slice text;
     size_t stop;
     size_t at;        /* the walk's own: everything before is done */
+    size_t floor;     /* the walk's own: the end of the last one found; nothing looks back beyond it */
     size_t jwt_until; /* the walk's own: no JWT starts before this */
+    size_t url_at, url_end; /* the walk's own: a URL's password that lies ahead; url_end 0: none */
 };
 
 MUST_USE bool secret_next(struct secret_scan *scan, struct secret *ret_secret);

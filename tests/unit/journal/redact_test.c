@@ -302,6 +302,14 @@ static void test_forms(void)
     CHECK_REDACTED("\"https://me:pa55@host/x\"", "\"https://me:[redacted password in a URL]@host/x\"");
     CHECK_REDACTED("\"postgres://u:p@ss@db:5432/x?y=a@b\"",
                    "\"postgres://u:[redacted password in a URL]@db:5432/x?y=a@b\"");
+    CHECK_REDACTED(
+        "\"https://g"
+        "hp_0123456789012345678901:abc@h/?token=x\"",
+        "\"https://[redacted GitHub token]:[redacted password in a URL]@h/?token=[redacted secret]\"");
+    CHECK_REDACTED("\"a://b://u:pw@h c://u:pw@h\"",
+                   "\"a://b://u:[redacted password in a URL]@h c://u:[redacted password in a URL]@h\"");
+    CHECK_REDACTED("{\"x password\":1,\"https://u:p@a\":2}",
+                   "{\"https://u:[redacted password in a URL]@a\":2,\"x password\":\"[redacted]\"}");
     CHECK_REDACTED("\"ssh://git@host:22/x\"", "\"ssh://git@host:22/x\"");
     CHECK_REDACTED("\"https://host:8080/a@b\"", "\"https://host:8080/a@b\"");
     CHECK_REDACTED("\"https://u:@h http://[::1]:80/ x://\"", "\"https://u:@h http://[::1]:80/ x://\"");
