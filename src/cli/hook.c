@@ -2,12 +2,14 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/hook_install.h"
 #include "cli/options.h"
 #include "hook/emergency.h"
 #include "hook/hook.h"
 
 static const char usage[] =
-    "usage: callgate hook HOST --policy [TIER=]FILE... [OPTION...]\n\n"
+    "usage: callgate hook HOST --policy [TIER=]FILE... [OPTION...]\n"
+    "       callgate hook install|uninstall HOST [OPTION...]: see 'callgate hook install --help'\n\n"
     "Reads one message of a coding agent's hook from standard input and prints the host's answer.\n"
     "HOST: claude-code, gemini, codex, cursor or opencode.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
@@ -18,6 +20,7 @@ static const char usage[] =
     "  --except-server NAME  an MCP server that stands behind 'callgate run'; repeatable\n"
     "  --deadline SECONDS    when to give up and deny (default: by host, shorter than the host's own)\n"
     "  --event NAME          the event of a message that does not tell its own\n"
+    "  --protect FILE        the rules that 'hook install' wrote along with the hook\n"
     "  --state DIR           where journal and approvals live\n"
     "  --fsync always|batch|never, --journal required|optional\n"
     "                        as for 'callgate run'\n"
@@ -61,10 +64,15 @@ static const struct hook_event *event_of(const struct hook_host *host, const cha
     return event ? event : &host->events[0];
 }
 
+static bool is_install(int argc, char **argv)
+{
+    return argc > 1 && (strcmp(argv[1], "install") == 0 || strcmp(argv[1], "uninstall") == 0);
+}
+
 void hook_prepare(int argc, char **argv)
 {
     struct wanted wanted = look_at(argc, argv);
-    if (wanted.host)
+    if (wanted.host && !is_install(argc, argv))
         emergency_arm(event_of(wanted.host, wanted.event), wanted.host->deadline_ms, !wanted.host->says_why);
 }
 
@@ -84,14 +92,8 @@ static bool one_of(const char *text, const char *const *words, int *ret_index)
     return text == NULL;
 }
 
-struct arguments {
-    const char *ask, *deadline, *event, *fsync, *journal;
-    bool grant;
-    struct option_list except;
-};
-
 /* Fills what the options say; -1, or the exit code of a usage error. */
-static int fill(struct hook_options *ret, const struct arguments *a)
+static int fill(struct hook_options *ret, const struct hook_arguments *a)
 {
     static const char *const askings[] = {"auto", "host", "callgate", NULL};
     static const char *const fsyncs[] = {"batch", "always", "never", NULL};
@@ -120,7 +122,24 @@ static int fill(struct hook_options *ret, const struct arguments *a)
     return -1;
 }
 
-static int run_host(struct options *options, const struct arguments *a)
+/* The rules that came along with the hook: they must be there, and stand in for no policy. */
+static bool add_protection(struct options *options, const char *file)
+{
+    struct buf argument, error;
+    if (!file)
+        return true;
+    buf_init(&argument, 64u << 10);
+    buf_init(&error, 4096);
+    buf_printf(&argument, "admin=%s", file);
+    bool added = buf_ok(&argument) && sources_add(&options->sources, argument.ptr, &error);
+    if (!added)
+        usage_error(&command_hook, "--protect: no usable name");
+    buf_finish(&argument);
+    buf_finish(&error);
+    return added;
+}
+
+static int run_host(struct options *options, const struct hook_arguments *a)
 {
     const struct hook_host *host = options->argc == 1 ? hook_host_find(options->argv[0]) : NULL;
     if (!host)
@@ -136,7 +155,7 @@ static int run_host(struct options *options, const struct arguments *a)
     int code = fill(&hook, a);
     if (code != -1)
         return code;
-    if (!options_surface_places(&command_hook, options))
+    if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect))
         return EXIT_UNABLE;
     const struct hook_event *event = hook.event;
     enum hook_answer answer = hook_run(&hook, &event);
@@ -145,9 +164,11 @@ static int run_host(struct options *options, const struct arguments *a)
 
 static int run(int argc, char **argv)
 {
+    if (is_install(argc, argv))
+        return hook_install_run(argc - 1, argv + 1);
     struct wanted wanted = look_at(argc, argv);
     struct options options;
-    struct arguments a = {0};
+    struct hook_arguments a = {0};
     const struct option_spec own[] = {
         {"ask", OPTION_VALUE, &a.ask},
         {"grant", OPTION_FLAG, &a.grant},
@@ -156,6 +177,7 @@ static int run(int argc, char **argv)
         {"fsync", OPTION_VALUE, &a.fsync},
         {"journal", OPTION_VALUE, &a.journal},
         {"except-server", OPTION_LIST, &a.except},
+        {"protect", OPTION_VALUE, &a.protect},
     };
     int code = options_read(&options, &command_hook, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             own, sizeof own / sizeof *own);

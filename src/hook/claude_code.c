@@ -76,23 +76,29 @@ static bool add_user_servers(struct hook_message *message, struct hook_servers *
     return ok;
 }
 
+static bool add_servers(struct hook_message *message, const struct hook_places *places,
+                        struct hook_servers *servers)
+{
+    struct config_file managed;
+    config_open(&managed, SLICE("/etc/claude-code"), "managed-mcp.json");
+    bool ok = servers_add(message, servers, &managed, json_get(&managed.doc, managed.root, "mcpServers")) &&
+              add_user_servers(message, servers, places) &&
+              servers_add_above(message, servers, message->cwd, ".mcp.json", "mcpServers");
+    config_close(&managed);
+    return ok;
+}
+
 static bool take_name(struct hook_message *message, const struct hook_places *places)
 {
     static const struct slice prefix = {"mcp__", 5}, separator = {"__", 2};
+    struct hook_servers servers = {0};
     struct slice tool;
     if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
         return false;
     if (!slice_starts_with(tool, prefix))
         return message_take_name(message, tool);
-    struct hook_servers servers = {0};
-    struct config_file managed;
-    config_open(&managed, SLICE("/etc/claude-code"), "managed-mcp.json");
-    bool ok = servers_add(message, &servers, &managed, json_get(&managed.doc, managed.root, "mcpServers")) &&
-              add_user_servers(message, &servers, places) &&
-              servers_add_above(message, &servers, message->cwd, ".mcp.json", "mcpServers") &&
-              split_name(message, slice_from(tool, prefix.len), separator, &servers, tool, false);
-    config_close(&managed);
-    return ok;
+    return add_servers(message, places, &servers) &&
+           split_name(message, slice_from(tool, prefix.len), separator, &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
@@ -107,6 +113,26 @@ static bool read(struct hook_message *message, const struct hook_places *places)
            message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"));
 }
 
+static const char *const write_tools[] = {"Write", "Edit", "MultiEdit", "NotebookEdit", NULL};
+static const char *const protect[] = {".claude.json", NULL};
+
+static const struct hook_shape shape = {
+    .user = ".claude/settings.json",
+    .project = ".claude/settings.json",
+    .managed = "/etc/claude-code/managed-settings.json",
+    .groups = true,
+    .args = true,
+    .matcher = "*",
+    .entry = "",
+    .timeout_unit_ms = 1000,
+    .margin_ms = 30000,
+    .fail_closed = "onFailure",
+    .fail_closed_value = "\"block\"",
+    .write_tools = write_tools,
+    .protect_component = "settings.local.json",
+    .protect = protect,
+};
+
 const struct hook_host hook_claude_code = {
     .name = "claude-code",
     .summary = "Claude Code",
@@ -117,5 +143,7 @@ const struct hook_host hook_claude_code = {
     .path_arguments = "{\"pathArguments\":{\"Glob\":[\"pattern\"],\"EnterWorktree\":[\"name\"]},"
                       "\"treeArguments\":{\"LS\":[\"path\"]}}",
     .says_why = true,
+    .shape = &shape,
     .read = read,
+    .servers = add_servers,
 };

@@ -30,6 +30,16 @@ static const char *const silent[] = {
     "SubagentStart", "SubagentStop", "PreCompact", "PostCompact",      "Notification", NULL,
 };
 
+static bool add_servers(struct hook_message *message, const struct hook_places *places,
+                        struct hook_servers *servers)
+{
+    static const struct slice table = {"mcp_servers", 11};
+    bool ok = servers_add_toml(message, servers, places->home, ".codex/config.toml", table);
+    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir))
+        ok = servers_add_toml(message, servers, dir, ".codex/config.toml", table);
+    return ok;
+}
+
 static bool take_name(struct hook_message *message, const struct hook_places *places)
 {
     static const struct slice prefix = {"mcp__", 5};
@@ -39,10 +49,8 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
         return false;
     if (!slice_starts_with(tool, prefix))
         return message_take_name(message, tool);
-    bool ok = servers_add_toml(message, &servers, places->home, ".codex/config.toml", SLICE("mcp_servers"));
-    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir))
-        ok = servers_add_toml(message, &servers, dir, ".codex/config.toml", SLICE("mcp_servers"));
-    return ok && split_name(message, slice_from(tool, prefix.len), SLICE("__"), &servers, tool, false);
+    return add_servers(message, places, &servers) &&
+           split_name(message, slice_from(tool, prefix.len), SLICE("__"), &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
@@ -58,6 +66,24 @@ static bool read(struct hook_message *message, const struct hook_places *places)
     return slice_is(message->names[0].tool, "apply_patch") ? message_add_patch_paths(message) : true;
 }
 
+static const char *const write_tools[] = {"apply_patch", NULL};
+static const char *const protect[] = {".codex/config.toml", NULL};
+
+static const struct hook_shape shape = {
+    .user = ".codex/hooks.json",
+    .project = ".codex/hooks.json",
+    .managed = "/etc/codex/hooks.json",
+    .groups = true,
+    .entry = "",
+    .timeout_unit_ms = 1000,
+    .margin_ms = 30000,
+    .write_tools = write_tools,
+    .protect = protect,
+    .note = "Codex runs a hook only once you have trusted it, and passes over one that has changed since: "
+            "start codex "
+            "and review its hooks (/hooks). It has no switch that turns a hook that failed into a deny.",
+};
+
 const struct hook_host hook_codex = {
     .name = "codex",
     .summary = "Codex",
@@ -66,5 +92,7 @@ const struct hook_host hook_codex = {
     .event_count = sizeof events / sizeof *events,
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
+    .shape = &shape,
     .read = read,
+    .servers = add_servers,
 };

@@ -136,6 +136,19 @@ static bool take_servers(struct hook_message *message, const struct hook_servers
     return true;
 }
 
+static bool add_servers(struct hook_message *message, const struct hook_places *places,
+                        struct hook_servers *servers)
+{
+    struct config_file user;
+    config_open(&user, places->home, ".cursor/mcp.json");
+    bool ok = servers_add(message, servers, &user, json_get(&user.doc, user.root, "mcpServers"));
+    config_close(&user);
+    ok = ok && servers_add_above(message, servers, message->cwd, ".cursor/mcp.json", "mcpServers");
+    for (size_t i = 0; i < message->root_count && ok; i++)
+        ok = servers_add_above(message, servers, message->roots[i], ".cursor/mcp.json", "mcpServers");
+    return ok;
+}
+
 static bool read_mcp(struct hook_message *message, const struct hook_places *places)
 {
     const struct json_doc *doc = &message->doc;
@@ -145,16 +158,10 @@ static bool read_mcp(struct hook_message *message, const struct hook_places *pla
                               : json_is(command, JSON_STRING) ? json_str(command)
                                                               : (struct slice){0};
     struct hook_servers servers = {0};
-    struct config_file user;
     if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
         return false;
-    config_open(&user, places->home, ".cursor/mcp.json");
-    bool ok = servers_add(message, &servers, &user, json_get(&user.doc, user.root, "mcpServers"));
-    config_close(&user);
-    ok = ok && servers_add_above(message, &servers, message->cwd, ".cursor/mcp.json", "mcpServers");
-    for (size_t i = 0; i < message->root_count && ok; i++)
-        ok = servers_add_above(message, &servers, message->roots[i], ".cursor/mcp.json", "mcpServers");
-    return ok && take_servers(message, &servers, told, tool) && take_input(message);
+    return add_servers(message, places, &servers) && take_servers(message, &servers, told, tool) &&
+           take_input(message);
 }
 
 static bool read_tool(struct hook_message *message)
@@ -189,6 +196,27 @@ static bool read(struct hook_message *message, const struct hook_places *places)
     return read_tool(message);
 }
 
+static const char *const write_tools[] = {"Write",  "Edit",         "MultiEdit",  "StrReplace",
+                                          "Delete", "EditNotebook", "ApplyPatch", NULL};
+static const char *const protect[] = {NULL};
+
+static const struct hook_shape shape = {
+    .user = ".cursor/hooks.json",
+    .project = ".cursor/hooks.json",
+    .managed = "/etc/cursor/hooks.json",
+    .entry = "",
+    .timeout_unit_ms = 1000,
+    .margin_ms = 5000,
+    .fail_closed = "failClosed",
+    .fail_closed_value = "true",
+    .version = "1",
+    .write_tools = write_tools,
+    .protect = protect,
+    .note = "Older versions of Cursor do not know failClosed, and some know only the events before shell "
+            "commands, MCP "
+            "tools and reading. Cloud agents run the hooks of projects only.",
+};
+
 const struct hook_host hook_cursor = {
     .name = "cursor",
     .summary = "Cursor",
@@ -203,5 +231,7 @@ const struct hook_host hook_cursor = {
         ","
         "\"Shell\":[\"working_directory\"],\"StrReplace\":[\"target_file\"],\"Write\":[\"target_file\"]},"
         "\"treeArguments\":{\"SemanticSearch\":[\"target_directories\"]}}",
+    .shape = &shape,
     .read = read,
+    .servers = add_servers,
 };

@@ -41,12 +41,23 @@ static bool take_context(struct hook_message *message, const struct json_value *
     return true;
 }
 
+static bool add_servers(struct hook_message *message, const struct hook_places *places,
+                        struct hook_servers *servers)
+{
+    struct config_file user;
+    servers->others = ".:";
+    config_open(&user, places->home, ".gemini/settings.json");
+    bool ok = servers_add(message, servers, &user, json_get(&user.doc, user.root, "mcpServers")) &&
+              servers_add_above(message, servers, message->cwd, ".gemini/settings.json", "mcpServers");
+    config_close(&user);
+    return ok;
+}
+
 static bool take_name(struct hook_message *message, const struct hook_places *places)
 {
     static const struct slice prefix = {"mcp_", 4};
     const struct json_value *context = json_get(&message->doc, json_root(&message->doc), "mcp_context");
-    struct hook_servers servers = {.others = ".:"};
-    struct config_file user;
+    struct hook_servers servers = {0};
     struct slice tool;
     if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
         return false;
@@ -56,12 +67,8 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
         return message_take_name(message, tool);
     if (is_cut(tool))
         return message_fault(message, "a name that the host has cut");
-    config_open(&user, places->home, ".gemini/settings.json");
-    bool ok = servers_add(message, &servers, &user, json_get(&user.doc, user.root, "mcpServers")) &&
-              servers_add_above(message, &servers, message->cwd, ".gemini/settings.json", "mcpServers") &&
-              split_name(message, slice_from(tool, prefix.len), SLICE("_"), &servers, tool, false);
-    config_close(&user);
-    return ok;
+    return add_servers(message, places, &servers) &&
+           split_name(message, slice_from(tool, prefix.len), SLICE("_"), &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
@@ -74,6 +81,25 @@ static bool read(struct hook_message *message, const struct hook_places *places)
            take_name(message, places) &&
            message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"));
 }
+
+static const char *const write_tools[] = {"write_file", "replace", NULL};
+static const char *const protect[] = {".gemini/trustedFolders.json", NULL};
+
+static const struct hook_shape shape = {
+    .user = ".gemini/settings.json",
+    .project = ".gemini/settings.json",
+    .managed = "/etc/gemini-cli/settings.json",
+    .groups = true,
+    .matcher = "*",
+    .entry = ",\"name\":\"callgate\"",
+    .timeout_unit_ms = 1,
+    .margin_ms = 10000,
+    .write_tools = write_tools,
+    .protect = protect,
+    .note = "Gemini CLI has no switch that turns a hook that failed into a deny; it skips the hooks of "
+            "projects in "
+            "folders that are not trusted.",
+};
 
 const struct hook_host hook_gemini = {
     .name = "gemini",
@@ -90,5 +116,7 @@ const struct hook_host hook_gemini = {
         "\"run_shell_command\":[\"dir_path\",\"read\",\"write\"]},"
         "\"treeArguments\":{\"glob\":[\"dir_path\"],\"grep_search\":[\"dir_path\"],"
         "\"search_file_content\":[\"dir_path\"]}}",
+    .shape = &shape,
     .read = read,
+    .servers = add_servers,
 };

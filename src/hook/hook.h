@@ -64,6 +64,42 @@ struct hook_places {
     struct slice home; /* absolute */
 };
 
+/* A server as the host's configuration names it, for telling where a flattened name splits. */
+struct hook_server {
+    struct slice name;     /* as configured */
+    struct slice spelled;  /* as it stands in a flattened name */
+    struct slice launched; /* the command line or the URL, where the configuration tells it; may be empty */
+};
+
+struct hook_servers {
+    struct hook_server *list; /* in the message's arena */
+    size_t count;
+    size_t cap;
+    bool partial;       /* there may be more, in a form that is not read */
+    const char *others; /* characters beside letters, digits, `_` and `-` that this host keeps; may be NULL */
+};
+
+/* How a hook stands in a host's settings (install.h). */
+struct hook_shape {
+    const char *user, *project; /* the settings, under the home directory and under a project's */
+    const char *managed;        /* for everybody on this machine; NULL: the host has no such place */
+    bool plugin; /* the file is ours as a whole: a plugin that runs the command; the rest does not apply */
+    bool groups; /* hooks stand in groups with a matcher; false: each by itself */
+    bool args;   /* the command is run without a shell, its arguments apart */
+    const char *matcher; /* that of a group for every tool; NULL: none is needed */
+    const char *entry;   /* more members of an entry, each behind a comma: `,"name":"callgate"`; may be "" */
+    uint32_t timeout_unit_ms; /* of the member `timeout` */
+    uint32_t margin_ms;       /* how much longer than our deadline the host is to wait */
+    const char *fail_closed,
+        *fail_closed_value;         /* the member that turns a hook that failed into a deny; NULL: none */
+    const char *version;            /* value of a member `version` that the document must have; NULL: none */
+    const char *const *write_tools; /* the host's own tools that write files; NULL at the end */
+    const char *protect_component;  /* a file name that must not be written anywhere; NULL: none */
+    const char *const
+        *protect;     /* more files under the home directory that can switch the hook off; NULL at the end */
+    const char *note; /* what a person must know after installing; may be NULL */
+};
+
 struct hook_host {
     const char *name; /* "claude-code": also the channel of its sessions */
     const char *summary;
@@ -72,11 +108,16 @@ struct hook_host {
     size_t event_count;
     const char *const *silent;  /* names of events that decide nothing; NULL at the end */
     const char *path_arguments; /* a policy document: arguments of the host's own tools that are paths */
-    bool says_why;              /* standard error of a run that is no error is not shown to the agent */
+    const struct hook_shape *shape;
+    bool says_why; /* standard error of a run that is no error is not shown to the agent */
 
     /* Takes event, session and call out of the message, whose document is there and is an object. False with
      * `fault` or `over_limit`, or without them when memory ran out: deny. */
     bool (*read)(struct hook_message *message, const struct hook_places *places);
+
+    /* Adds the servers of the host's configuration for message->cwd. False only when memory ran out. */
+    bool (*servers)(struct hook_message *message, const struct hook_places *places,
+                    struct hook_servers *servers);
 };
 
 extern const struct hook_host hook_claude_code, hook_gemini, hook_codex, hook_cursor, hook_opencode;

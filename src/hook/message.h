@@ -38,21 +38,6 @@ MUST_USE bool message_add_patch_paths(struct hook_message *message);
 
 /* ---- Flattened names (split.c) ---- */
 
-/* A server as the host's configuration names it, for telling where a flattened name splits. */
-struct hook_server {
-    struct slice name;     /* as configured */
-    struct slice spelled;  /* as it stands in a flattened name */
-    struct slice launched; /* the command line or the URL, where the host tells it; may be empty */
-};
-
-struct hook_servers {
-    struct hook_server *list;
-    size_t count;
-    size_t cap;
-    bool partial;       /* there may be more, in a form that is not read */
-    const char *others; /* characters beside letters, digits, `_` and `-` that this host keeps; may be NULL */
-};
-
 /* The names of a tool that is written SERVER, `separator`, TOOL: the pairs with the known servers that it can
  * begin with; if there are none, the pairs of every possible split. `flat` is without the host's own prefix.
  * No possible split: `whole` alone. With `whole_too` and no known server it stands beside the splits: it may

@@ -27,14 +27,24 @@ static bool is_own(struct slice tool)
     return false;
 }
 
-static bool add_servers(struct hook_message *message, struct hook_servers *servers, struct slice dir,
-                        const char *file)
+static bool add_file(struct hook_message *message, struct hook_servers *servers, struct slice dir,
+                     const char *file)
 {
     struct config_file config;
     config_open(&config, dir, file);
     bool ok = servers_add(message, servers, &config, json_get(&config.doc, config.root, "mcp"));
     config_close(&config);
     return ok;
+}
+
+static bool add_servers(struct hook_message *message, const struct hook_places *places,
+                        struct hook_servers *servers)
+{
+    return add_file(message, servers, places->home, ".config/opencode/opencode.json") &&
+           add_file(message, servers, places->home, ".config/opencode/opencode.jsonc") &&
+           add_file(message, servers, places->home, ".config/opencode/config.json") &&
+           servers_add_above(message, servers, message->cwd, "opencode.json", "mcp") &&
+           servers_add_above(message, servers, message->cwd, "opencode.jsonc", "mcp");
 }
 
 /* SERVER_TOOL, or a tool of a plugin with a `_` in its name. */
@@ -46,12 +56,8 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
         return false;
     if (is_own(tool) || !memchr(tool.ptr, '_', tool.len))
         return message_take_name(message, tool);
-    bool ok = add_servers(message, &servers, places->home, ".config/opencode/opencode.json") &&
-              add_servers(message, &servers, places->home, ".config/opencode/opencode.jsonc") &&
-              add_servers(message, &servers, places->home, ".config/opencode/config.json") &&
-              servers_add_above(message, &servers, message->cwd, "opencode.json", "mcp") &&
-              servers_add_above(message, &servers, message->cwd, "opencode.jsonc", "mcp");
-    return ok && split_name(message, tool, SLICE("_"), &servers, tool, true);
+    return add_servers(message, places, &servers) &&
+           split_name(message, tool, SLICE("_"), &servers, tool, true);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
@@ -64,6 +70,21 @@ static bool read(struct hook_message *message, const struct hook_places *places)
     return patch ? message_add_patch_paths(message) : true;
 }
 
+static const char *const write_tools[] = {"write", "edit", "multiedit", "patch", "apply_patch", NULL};
+static const char *const protect[] = {".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
+                                      NULL};
+
+static const struct hook_shape shape = {
+    .user = ".config/opencode/plugins/callgate.js",
+    .project = ".opencode/plugins/callgate.js",
+    .plugin = true,
+    .entry = "",
+    .timeout_unit_ms = 1,
+    .margin_ms = 30000,
+    .write_tools = write_tools,
+    .protect = protect,
+};
+
 const struct hook_host hook_opencode = {
     .name = "opencode",
     .summary = "opencode",
@@ -74,5 +95,7 @@ const struct hook_host hook_opencode = {
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"],\"patch\":[\"patchPaths\"],"
                       "\"glob\":[\"pattern\"]},"
                       "\"treeArguments\":{\"glob\":[\"path\"],\"grep\":[\"path\"],\"list\":[\"path\"]}}",
+    .shape = &shape,
     .read = read,
+    .servers = add_servers,
 };

@@ -83,20 +83,22 @@ static bool add(struct hook_message *message, struct hook_servers *servers, stru
     return true;
 }
 
-/* The URL, or the command with its arguments, a space between each. */
+/* The URL, or the command with its arguments, a space between each. Some hosts hold both in one list. */
 static void write_launched(struct buf *buf, const struct json_doc *doc, const struct json_value *server)
 {
     const struct json_value *url = json_get(doc, server, "url"), *command = json_get(doc, server, "command"),
-                            *args = json_get(doc, server, "args"), *arg;
+                            *args = json_is(command, JSON_ARRAY) ? command : json_get(doc, server, "args"),
+                            *arg;
     buf_reset(buf);
-    if (json_is(url, JSON_STRING))
+    if (json_is(url, JSON_STRING)) {
         buf_slice(buf, json_str(url));
-    else if (json_is(command, JSON_STRING))
-        buf_slice(buf, json_str(command));
-    if (json_is(url, JSON_STRING) || !json_is(args, JSON_ARRAY))
         return;
-    for (arg = json_first(doc, args); arg; arg = json_right(doc, args, arg)) {
-        buf_byte(buf, ' ');
+    }
+    if (json_is(command, JSON_STRING))
+        buf_slice(buf, json_str(command));
+    for (arg = json_is(args, JSON_ARRAY) ? json_first(doc, args) : NULL; arg;
+         arg = json_right(doc, args, arg)) {
+        buf_text(buf, buf->len ? " " : "");
         if (json_is(arg, JSON_STRING))
             buf_slice(buf, json_str(arg));
     }
@@ -191,11 +193,51 @@ static struct slice table_name(struct slice line, struct slice table)
     return (struct slice){line.ptr + (quote ? 1 : 0), end - (quote ? 1 : 0)};
 }
 
+/* The first quoted text of a line `KEY = …` of this key, or an empty one. */
+static struct slice first_quoted(struct slice line, struct slice key)
+{
+    if (!slice_starts_with(line, key))
+        return (struct slice){0};
+    line = trimmed(slice_from(line, key.len));
+    if (line.len == 0 || line.ptr[0] != '=')
+        return (struct slice){0};
+    size_t at = 0;
+    while (at < line.len && line.ptr[at] != '"' && line.ptr[at] != '\'')
+        at++;
+    if (at == line.len)
+        return (struct slice){0};
+    struct slice text = slice_from(line, at + 1);
+    const char *end = memchr(text.ptr, line.ptr[at], text.len);
+    return end ? (struct slice){text.ptr, (size_t)(end - text.ptr)} : (struct slice){0};
+}
+
+/* The command and its first argument: enough to see whether a gate stands in front of the server. */
+static bool add_launched(struct hook_message *message, struct hook_server *server, struct slice line)
+{
+    struct slice command = first_quoted(line, SLICE("command")), argument = first_quoted(line, SLICE("args"));
+    struct slice first = command.len ? command : server->launched, second = argument;
+    if (command.len == 0 && argument.len == 0)
+        return true;
+    char *text = arena_alloc(&message->arena, first.len + second.len + 2);
+    if (!text)
+        return false;
+    if (first.len)
+        memcpy(text, first.ptr, first.len);
+    size_t len = first.len;
+    if (second.len) {
+        text[len++] = ' ';
+        memcpy(text + len, second.ptr, second.len);
+        len += second.len;
+    }
+    server->launched = (struct slice){text, len};
+    return true;
+}
+
 bool servers_add_toml(struct hook_message *message, struct hook_servers *servers, struct slice dir,
                       const char *file, struct slice table)
 {
     struct buf text;
-    bool ok = true;
+    bool ok = true, inside = false;
     buf_init(&text, LIMIT_MESSAGE_BYTES + (128u << 10));
     struct slice rest = read_file(&text, dir, file) ? buf_slice_of(&text) : (struct slice){0};
     while (rest.len && ok) {
@@ -205,7 +247,12 @@ bool servers_add_toml(struct hook_message *message, struct hook_servers *servers
         rest = slice_from(rest, lf ? len + 1 : len);
         if (name.len == 0 && mentions(line, table))
             servers->partial = true;
-        ok = name.len == 0 || add(message, servers, name, (struct slice){"", 0});
+        if (name.len)
+            ok = add(message, servers, name, (struct slice){"", 0});
+        if (line.len && line.ptr[0] == '[')
+            inside = name.len > 0;
+        else if (inside)
+            ok = add_launched(message, &servers->list[servers->count - 1], line);
     }
     buf_finish(&text);
     return ok;
