@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 
+extern const struct command command_acknowledge;
 extern const struct command command_approve;
 extern const struct command command_assert;
 extern const struct command command_check;

@@ -25,6 +25,8 @@ static const char usage[] =
     "                        argument of COMMAND that is an existing directory is one, too\n"
     "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
     "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
+    "  --no-weakening        refuse a reload that decides anything less strictly than the policy that was\n"
+    "                        acknowledged last (callgate acknowledge; until then: the policy at start)\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
@@ -37,7 +39,7 @@ static const char usage[] =
 
 struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal;
-    bool remote;
+    bool remote, no_weakening;
     struct option_list methods;
 };
 
@@ -117,6 +119,7 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
         gate->server = proxy->defaults.server = slice_of(own->server);
     }
     gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
+    gate->no_weakening = own->no_weakening;
     proxy->defaults.channel = slice_of(own->channel ? own->channel : "local");
     return -1;
 }
@@ -237,10 +240,15 @@ static int run(int argc, char **argv)
 {
     struct run_options own = {0};
     const struct option_spec specs[] = {
-        {"server", OPTION_VALUE, &own.server},       {"channel", OPTION_VALUE, &own.channel},
-        {"thread", OPTION_VALUE, &own.thread},       {"actor", OPTION_VALUE, &own.actor},
-        {"hold-for", OPTION_VALUE, &own.hold_for},   {"fsync", OPTION_VALUE, &own.fsync},
-        {"journal", OPTION_VALUE, &own.journal},     {"remote", OPTION_FLAG, &own.remote},
+        {"server", OPTION_VALUE, &own.server},
+        {"channel", OPTION_VALUE, &own.channel},
+        {"thread", OPTION_VALUE, &own.thread},
+        {"actor", OPTION_VALUE, &own.actor},
+        {"hold-for", OPTION_VALUE, &own.hold_for},
+        {"fsync", OPTION_VALUE, &own.fsync},
+        {"journal", OPTION_VALUE, &own.journal},
+        {"remote", OPTION_FLAG, &own.remote},
+        {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"allow-method", OPTION_LIST, &own.methods},
     };
     struct options options;

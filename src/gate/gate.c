@@ -29,6 +29,16 @@ void gate_tell_journal(struct gate *gate, struct slice why)
     gate->told = true;
 }
 
+/* A second copy of the policy at start: the running one goes with the next reload. */
+static bool keep_first(struct gate *gate)
+{
+    struct findings errors;
+    findings_init(&errors);
+    gate->first = gate_load(gate, NULL, &errors);
+    findings_finish(&errors);
+    return gate->first != NULL;
+}
+
 static bool load_first(struct gate *gate, struct buf *ret_error)
 {
     struct findings errors;
@@ -39,7 +49,7 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
     findings_finish(&errors);
     bool adopted = policy && gate_adopt(gate, policy, &texts);
     source_texts_finish(&texts);
-    return adopted;
+    return adopted && (!gate->options.no_weakening || keep_first(gate));
 }
 
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
@@ -79,6 +89,7 @@ void gate_close(struct gate *gate)
     desk_close(&gate->desk);
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
+    policy_destroy(gate->first);
     source_texts_finish(&gate->texts);
     free(gate);
 }

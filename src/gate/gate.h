@@ -27,6 +27,7 @@ struct gate_options {
     unsigned readings_flags;       /* READINGS_REMOTE */
     enum journal_fsync fsync;
     bool journal_optional; /* --journal=optional: a journal that cannot be written denies nothing */
+    bool no_weakening;     /* refuse a reload that decides anything less strictly than the baseline */
     bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
@@ -120,6 +121,11 @@ bool gate_reload(struct gate *gate);
 
 /* The SHA-256 of a policy's canonical text, in hex: the same for every layout of the same documents. */
 MUST_USE bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1]);
+
+/* Makes a policy the baseline that no_weakening compares with: the files of `sources`, behind the admin file,
+ * if the digest of what they load to, alone or behind it, is `digest`. Journalled. False with a message. */
+MUST_USE bool gate_acknowledge(const char *state_dir, const struct sources *sources,
+                               const struct path_base *base, struct slice digest, struct buf *ret_error);
 
 /* ---- People: what `pending`, `approve`, `refuse` and other approval surfaces do. No policy is needed. ----
  */

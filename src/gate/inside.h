@@ -2,6 +2,7 @@
 #ifndef GATE_INSIDE_H
 #define GATE_INSIDE_H
 
+#include "analysis/analysis.h"
 #include "gate/gate.h"
 
 /* The state directory with what lives in it: the journal and the store of approvals. A gate has one; so have
@@ -49,6 +50,7 @@ struct gate {
     struct decider decider;
     struct policy *policy;
     struct source_texts texts;
+    struct policy *first; /* with no_weakening: the policy at start, the baseline until one is acknowledged */
     char digest[HASH_HEX + 1];
     uint64_t generation;
     int64_t started_ms, loaded_ms;
@@ -80,5 +82,28 @@ void gate_write_status(struct gate *gate);
 /* The readings' canonical paths, each once, in order. Lives in the arena. False when memory ran out. */
 MUST_USE bool judged_paths(const struct readings *readings, struct arena *arena, struct slice **ret_paths,
                            size_t *ret_count);
+
+/* What speaks against a reload. Owns all of it. */
+struct refusal {
+    struct policy *policy;   /* the new one */
+    struct policy *baseline; /* the acknowledged one, if it was asked for and is there */
+    struct findings errors;
+    struct violations violations;
+    struct diff diff; /* from the baseline, with no_weakening */
+    char new_digest[HASH_HEX + 1];
+};
+void refusal_init(struct refusal *refusal);
+void refusal_finish(struct refusal *refusal);
+
+/* Tells, journals and keeps a refusal for review until a later reload succeeds. */
+void gate_refuse(struct gate *gate, const struct refusal *refusal);
+
+/* The policy that the operator acknowledged last, from the state directory. */
+enum baseline_result {
+    BASELINE_FAILED = 0, /* there is one and it cannot be read */
+    BASELINE_NONE,
+    BASELINE_READ,
+};
+MUST_USE enum baseline_result baseline_load(int state_dir, struct policy **ret_policy, struct buf *ret_error);
 
 #endif

@@ -180,61 +180,7 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     return true;
 }
 
-/* ---- Refusals ---- */
-
-static void write_error_list(struct buf *json, const struct findings *errors)
-{
-    for (size_t i = 0; i < errors->count && i < LISTED_MOST; i++) {
-        const struct finding *f = &errors->list[i];
-        buf_printf(json, "%s{\"code\":\"%s\",\"file\":", i ? "," : "", f->code);
-        json_write_bytes(json, f->file_name);
-        buf_printf(json, ",\"line\":%u,\"message\":", f->line);
-        json_write_bytes(json, f->message);
-        buf_byte(json, '}');
-    }
-}
-
-static void write_violation_list(struct gate *gate, struct buf *json, const struct violations *violations)
-{
-    for (size_t i = 0; i < violations->count && i < LISTED_MOST; i++) {
-        const struct violation *v = &violations->list[i];
-        gate_tell(gate, "%.*s", SLICE_FMT(v->message));
-        buf_text(json, i ? ",{\"existingDeny\":" : "{\"existingDeny\":");
-        json_write_bytes(json, v->existing_deny);
-        buf_text(json, ",\"newRule\":");
-        json_write_bytes(json, v->new_rule);
-        buf_byte(json, '}');
-    }
-}
-
-/* Journals the refusal and keeps it for review until a later reload succeeds. */
-static void refuse(struct gate *gate, const struct findings *errors, const struct violations *violations)
-{
-    char when[CLOCK_ISO_SIZE];
-    struct buf refused, *json = &refused;
-    clock_iso8601(clock_wall_ms(), when);
-    buf_init(json, 1u << 20);
-    buf_printf(json, "{\"when\":\"%s\",\"errors\":[", when);
-    write_error_list(json, errors);
-    buf_text(json, "],\"violations\":[");
-    write_violation_list(gate, json, violations);
-    buf_text(json, "]}");
-    if (!buf_ok(json)) {
-        buf_reset(json);
-        buf_printf(json, "{\"when\":\"%s\"}", when);
-    }
-    struct buf error;
-    buf_init(&error, 4096);
-    struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(json)};
-    if (!journal_stage(gate->desk.journal, &event) || !journal_commit(gate->desk.journal, true, &error))
-        gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
-    buf_finish(&error);
-    gate_tell(gate, "reload refused: the running policy stays");
-    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, buf_slice_of(json)))
-        gate_tell(gate, "the list of refused reloads cannot be written");
-    buf_finish(json);
-    gate_write_status(gate);
-}
+/* ---- Reload ---- */
 
 /* A source's texts must not become the last good ones before the whole policy is adopted. */
 static bool copy_texts(const struct source_texts *texts, struct source_texts *ret_copy)
@@ -254,39 +200,61 @@ static bool copy_texts(const struct source_texts *texts, struct source_texts *re
     return ok;
 }
 
+/* With --no-weakening: what the new policy decides less strictly than the acknowledged baseline, or until
+ * there is one than the policy at start. Sets diff.failed when that cannot be told. */
+static void find_weakening(struct gate *gate, struct refusal *refusal)
+{
+    struct buf error;
+    buf_init(&error, 4096);
+    enum baseline_result result = baseline_load(gate->desk.dir, &refusal->baseline, &error);
+    const struct policy *from = result == BASELINE_READ ? refusal->baseline : gate->first;
+    if (result == BASELINE_FAILED || !policy_digest(refusal->policy, refusal->new_digest)) {
+        gate_tell(gate, "the reload cannot be compared with the baseline: %.*s",
+                  SLICE_FMT(buf_slice_of(&error)));
+        refusal->diff.failed = true;
+    } else {
+        diff_find(from, refusal->policy, &gate->options.base, &refusal->diff);
+    }
+    buf_finish(&error);
+}
+
+static bool is_refused(const struct refusal *refusal)
+{
+    bool weaker = refusal->diff.failed;
+    for (size_t i = 0; i < refusal->diff.count; i++)
+        weaker = weaker || refusal->diff.list[i].weaker;
+    return weaker || refusal->violations.failed || refusal->violations.count > 0;
+}
+
 bool gate_reload(struct gate *gate)
 {
-    struct findings errors;
-    struct violations violations;
+    struct refusal refusal;
     struct source_texts texts = {0};
     struct buf lines;
     bool adopted = false;
     gate->reloads++;
-    findings_init(&errors);
-    violations_init(&violations);
+    refusal_init(&refusal);
     buf_init(&lines, 4u << 20);
-    struct policy *policy = NULL;
     if (copy_texts(&gate->texts, &texts))
-        policy = gate_load(gate, &texts, &errors);
-    sources_write_errors(&lines, &errors);
+        refusal.policy = gate_load(gate, &texts, &refusal.errors);
+    sources_write_errors(&lines, &refusal.errors);
     if (lines.len)
         gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&lines)));
-    if (policy)
-        violations_find(gate->policy, policy, &violations);
-    if (policy && !violations.failed && violations.count == 0) {
-        adopted = gate_adopt(gate, policy, &texts);
-        policy = NULL; /* adopted or destroyed */
+    if (refusal.policy)
+        violations_find(gate->policy, refusal.policy, &refusal.violations);
+    if (refusal.policy && gate->options.no_weakening)
+        find_weakening(gate, &refusal);
+    if (refusal.policy && !is_refused(&refusal)) {
+        adopted = gate_adopt(gate, refusal.policy, &texts);
+        refusal.policy = NULL; /* adopted or destroyed */
     }
-    if (adopted) {
+    if (adopted)
         gate_tell(gate, "policy reloaded: generation %llu, %u rules", (unsigned long long)gate->generation,
                   gate->policy->rule_count);
-    } else {
-        refuse(gate, &errors, &violations);
-    }
-    policy_destroy(policy);
+    else
+        gate_refuse(gate, &refusal);
+    refusal_finish(&refusal);
     source_texts_finish(&texts);
-    findings_finish(&errors);
-    violations_finish(&violations);
     buf_finish(&lines);
     return adopted;
 }

@@ -68,6 +68,11 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
     return false;
 }
 
+bool sources_add_file(struct sources *sources, const struct source_file *file)
+{
+    return add(sources, *file, false);
+}
+
 bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
 {
     return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true},

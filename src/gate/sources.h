@@ -35,6 +35,9 @@ MUST_USE bool sources_add(struct sources *sources, const char *argument, struct 
  * .callgate/policy.json under the working directory (tier workspace). They may be missing. */
 MUST_USE bool sources_add_places(struct sources *sources, const struct path_base *base, bool all);
 
+/* Adds a copy of a file of another set. */
+MUST_USE bool sources_add_file(struct sources *sources, const struct source_file *file);
+
 /* Adds one file that may be missing, loaded at a tier, in front of (first) or behind the others. */
 MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
 

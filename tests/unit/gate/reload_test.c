@@ -50,6 +50,47 @@ static void test_reload(void)
     bench_close(&b);
 }
 
+/* With no_weakening a reload is compared with what the operator acknowledged, not with what was loaded last.
+ */
+static void test_no_weakening(void)
+{
+    struct bench b;
+    struct buf error;
+    char digest[HASH_HEX + 1];
+    buf_init(&error, 1u << 20);
+    bench_open(&b, "[" DENY_RM "]");
+    gate_close(b.gate);
+    b.options.no_weakening = true;
+    b.gate = gate_open(&b.options, &error);
+    CHECK(b.gate != NULL);
+    /* Stricter is adopted, and does not become the baseline. */
+    write_file(b.policy, "[" DENY_RM
+                         ",{\"id\":\"d\",\"effect\":\"deny\",\"match\":{\"tool\":\"ls\"},\"reason\":\"r\"}]");
+    CHECK(gate_reload(b.gate));
+    write_file(b.policy, "[" DENY_RM "]");
+    CHECK(gate_reload(b.gate));
+    write_file(b.policy, "[]");
+    bench_said[0] = '\0';
+    CHECK(!gate_reload(b.gate));
+    CHECK(strstr(bench_said, "weaker than the baseline: deny becomes allow") != NULL);
+    const char *at = strstr(bench_said, "callgate acknowledge ");
+    CHECK(at != NULL && strlen(at) > 21 + HASH_HEX);
+    if (at) {
+        memcpy(digest, at + 21, HASH_HEX);
+        digest[HASH_HEX] = '\0';
+        CHECK(gate_acknowledge(b.state, &b.sources, &b.options.base, slice_of(digest), &error));
+        CHECK(gate_reload(b.gate));
+        /* Only exactly what was acknowledged: not yet something else that is weaker. */
+        digest[0] = digest[0] == '0' ? '1' : '0';
+        CHECK(!gate_acknowledge(b.state, &b.sources, &b.options.base, slice_of(digest), &error));
+    }
+    write_file(b.policy, "[{\"id\":\"q\",\"effect\":\"auto_approve\",\"match\":{\"tool\":\"upload_file\"}}]");
+    CHECK(!gate_reload(b.gate));
+    CHECK(gate_policy(b.gate)->rule_count == 0);
+    buf_finish(&error);
+    bench_close(&b);
+}
+
 /* Loads one file at a tier; the last good texts are the caller's. */
 static struct policy *load(const char *argument, const char *more, struct source_texts *texts,
                            size_t *ret_errors)
@@ -156,6 +197,7 @@ static void test_state_directory(void)
 int main(void)
 {
     test_reload();
+    test_no_weakening();
     test_workspace_keeps_its_last_good_form();
     test_admin_file();
     test_state_directory();
