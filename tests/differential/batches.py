@@ -8,7 +8,8 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 from cases import run as tables  # noqa: E402
-from oracle import calls as oracle_calls, values  # noqa: E402
+from oracle import calls as oracle_calls, document as oracle_document, policy as oracle_policy  # noqa: E402
+from oracle import readings as oracle_readings, values  # noqa: E402
 
 from . import generate  # noqa: E402
 

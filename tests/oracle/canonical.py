@@ -82,6 +82,15 @@ def identity(path):
     return (found.st_dev, found.st_ino)
 
 
+def has_other_names(path):
+    """It is no directory and has more than one hard link."""
+    try:
+        found = os.lstat(path)
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
+
+
 def is_under(path, prefix):
     return prefix == b"/" or path == prefix or path.startswith(prefix + b"/")
 

@@ -174,14 +174,20 @@ class _Maker:
                         self._add(prefix)
 
     def _same_files(self, path):
-        """The loaded prefixes that are the same file as the path or what it lies below, with the rest."""
+        """The loaded prefixes that are the same file as the path or what it lies below, with the rest. A prefix's file
+        is the one it was at load; for a file that has other names, also the one that stands there now."""
         found = []
         for rule in self.policy.rules:
-            if rule.identity is None:
+            prefix = rule.match.prefix
+            if prefix is None:
                 continue
             for ancestor in canonical.ancestors(path):
-                if ancestor != rule.match.prefix and canonical.identity(ancestor) == rule.identity:
-                    found.append(canonical.joined(rule.match.prefix, canonical.below(path, ancestor)))
+                identity = None if ancestor == prefix else canonical.identity(ancestor)
+                if identity is None:
+                    continue
+                now = canonical.has_other_names(ancestor) and canonical.identity(prefix) == identity
+                if now or identity == rule.identity:
+                    found.append(canonical.joined(prefix, canonical.below(path, ancestor)))
         return found
 
 
