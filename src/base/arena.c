@@ -81,19 +81,29 @@ static bool add_block(struct arena *arena, size_t size)
     return true;
 }
 
-void *arena_alloc(struct arena *arena, size_t size)
+/* A piece at a multiple of `align`, which is a power of two; its bytes are whatever they are. */
+static char *take(struct arena *arena, size_t size, size_t align)
 {
     if (size > SIZE_MAX - ALIGNMENT) {
         return NULL;
     }
-    /* A piece of no bytes still has an address of its own. */
-    size_t rounded = size == 0 ? ALIGNMENT : (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if ((size_t)(arena->end - arena->at) < rounded && !add_block(arena, rounded)) {
-        return NULL;
+    size_t pad = -(uintptr_t)arena->at & (align - 1);
+    if ((size_t)(arena->end - arena->at) < size + pad) {
+        if (!add_block(arena, size)) {
+            return NULL;
+        }
+        pad = 0; /* a block begins aligned for anything */
     }
-    char *piece = arena->at;
-    arena->at += rounded;
-    return memset(piece, 0, rounded);
+    char *piece = arena->at + pad;
+    arena->at = piece + size;
+    return piece;
+}
+
+void *arena_alloc(struct arena *arena, size_t size)
+{
+    /* A piece of no bytes still has an address of its own. */
+    char *piece = take(arena, size == 0 ? 1 : size, ALIGNMENT);
+    return piece == NULL ? NULL : memset(piece, 0, size);
 }
 
 void *arena_array(struct arena *arena, size_t count, size_t size)
@@ -107,12 +117,13 @@ void *arena_array(struct arena *arena, size_t count, size_t size)
 
 struct slice arena_copy(struct arena *arena, struct slice s)
 {
-    char *copy = s.len == SIZE_MAX ? NULL : arena_alloc(arena, s.len + 1);
+    char *copy = s.len == SIZE_MAX ? NULL : take(arena, s.len + 1, 1);
     if (copy == NULL) {
         return (struct slice){NULL, 0};
     }
     if (s.len != 0) {
         memcpy(copy, s.ptr, s.len);
     }
+    copy[s.len] = '\0';
     return (struct slice){copy, s.len};
 }

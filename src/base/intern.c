@@ -30,21 +30,54 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ (h >> 32);
 }
 
+#define SEED 0x243f6a8885a308d3u
+
+/* What is left of a text of `len` bytes behind its whole words, 1 to 7 bytes; `end` is the text's end. */
+static uint64_t last_bytes(const char *end, size_t len)
+{
+    size_t left = len % 8;
+    if (len >= 8) {
+        return load64(end - 8) >> (64 - 8 * left);
+    }
+    const unsigned char *at = (const unsigned char *)end - left;
+    if (left >= 4) {
+        uint32_t low, high;
+        memcpy(&low, at, 4);
+        memcpy(&high, at + left - 4, 4);
+        return low | (uint64_t)high << 8 * (left - 4);
+    }
+    return at[0] | (uint64_t)at[left / 2] << 8 * (left / 2) | (uint64_t)at[left - 1] << 8 * (left - 1);
+}
+
+/* `hash` is of the whole words of s. */
+static uint32_t finish_hash(uint64_t hash, struct slice s)
+{
+    if (s.len % 8 != 0) {
+        hash = mix(hash, last_bytes(s.ptr + s.len, s.len));
+    }
+    return (uint32_t)(mix(hash, s.len) * 0xbf58476d1ce4e5b9u >> 32);
+}
+
 uint32_t intern_hash(struct slice s)
 {
-    uint64_t h = mix(0x243f6a8885a308d3u, s.len);
-    const char *ptr = s.ptr;
-    size_t left = s.len;
-    for (; left >= 8; ptr += 8, left -= 8) {
-        h = mix(h, load64(ptr));
+    uint64_t hash = SEED;
+    for (size_t at = 0; at + 8 <= s.len; at += 8) {
+        hash = mix(hash, load64(s.ptr + at));
     }
-    if (left != 0) {
-        uint64_t word = 0;
-        memcpy(&word, ptr, left);
-        h = mix(h, word);
+    return finish_hash(hash, s);
+}
+
+void intern_prefix_hash_start(struct intern_prefix_hash *state)
+{
+    *state = (struct intern_prefix_hash){SEED, 0};
+}
+
+uint32_t intern_prefix_hash_of(struct intern_prefix_hash *state, struct slice prefix)
+{
+    for (; state->words * 8 + 8 <= prefix.len; state->words++) {
+        state->hash = mix(state->hash, load64(prefix.ptr + state->words * 8));
     }
-    h *= 0xbf58476d1ce4e5b9u;
-    return (uint32_t)(h >> 32);
+    return finish_hash(state->hash, prefix);
 }
 
 /* The slot that holds s, or the free one where it belongs. There is always a free slot. */
@@ -71,7 +104,10 @@ static bool grow(struct intern *intern)
     if (intern->count >= MOST_ENTRIES) {
         return false;
     }
-    uint32_t cap = intern->entries_cap == 0 ? FIRST_ENTRIES : intern->entries_cap * 2;
+    uint32_t cap = FIRST_ENTRIES;
+    while (cap <= intern->count) {
+        cap *= 2;
+    }
     struct intern_entry *entries = realloc(intern->entries, cap * sizeof(*entries));
     if (entries == NULL) {
         return false;
@@ -97,30 +133,43 @@ static bool grow(struct intern *intern)
 
 uint32_t intern_add(struct intern *intern, struct slice s)
 {
-    uint32_t found = intern_find(intern, s);
-    if (found != 0) {
-        return found;
-    }
     if (s.len > UINT32_MAX || !grow(intern)) {
         return 0;
+    }
+    uint32_t hash = intern_hash(s);
+    uint32_t slot = slot_of(intern, s, hash);
+    if (intern->slots[slot] != 0) {
+        return intern->slots[slot];
     }
     struct slice copy = arena_copy(intern->arena, s);
     if (copy.ptr == NULL) {
         return 0;
     }
-    uint32_t hash = intern_hash(s);
-    uint32_t slot = slot_of(intern, s, hash);
     intern->entries[intern->count] = (struct intern_entry){hash, (uint32_t)copy.len, copy.ptr};
     intern->slots[slot] = ++intern->count;
     return intern->count;
 }
 
+void intern_trim(struct intern *intern)
+{
+    struct intern_entry *entries = realloc(intern->entries, (intern->count + 1u) * sizeof(*entries));
+    if (entries != NULL) {
+        intern->entries = entries;
+        intern->entries_cap = intern->count;
+    }
+}
+
 uint32_t intern_find(const struct intern *intern, struct slice s)
+{
+    return intern_find_hashed(intern, s, intern_hash(s));
+}
+
+uint32_t intern_find_hashed(const struct intern *intern, struct slice s, uint32_t hash)
 {
     if (intern->slots == NULL || s.len > UINT32_MAX) {
         return 0;
     }
-    return intern->slots[slot_of(intern, s, intern_hash(s))];
+    return intern->slots[slot_of(intern, s, hash)];
 }
 
 struct slice intern_text(const struct intern *intern, uint32_t id)

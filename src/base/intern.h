@@ -31,10 +31,24 @@ MUST_USE uint32_t intern_add(struct intern *intern, struct slice s);
 /* The number of s, or 0. */
 uint32_t intern_find(const struct intern *intern, struct slice s);
 
+/* The same when its intern_hash is known. */
+uint32_t intern_find_hashed(const struct intern *intern, struct slice s, uint32_t hash);
+
+/* Gives back what the next strings would have had; for when none will come. */
+void intern_trim(struct intern *intern);
+
 /* The string of a number that the interner gave. */
 struct slice intern_text(const struct intern *intern, uint32_t id);
 
 /* The hash that the interner uses. Not keyed: only over strings of the operator's documents. */
 uint32_t intern_hash(struct slice s);
+
+/* The same for several prefixes of one text, from the shortest to the longest: each costs what it adds. */
+struct intern_prefix_hash {
+    uint64_t hash;
+    size_t words; /* how many words of eight bytes the hash covers */
+};
+void intern_prefix_hash_start(struct intern_prefix_hash *state);
+uint32_t intern_prefix_hash_of(struct intern_prefix_hash *state, struct slice prefix);
 
 #endif

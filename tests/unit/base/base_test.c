@@ -164,9 +164,27 @@ static void test_intern(void)
     }
     CHECK(slice_eq(intern_text(&intern, 4), SLICE("a\0")));
     CHECK(intern_text(&intern, 0).len == 0 && intern_text(&intern, 99999).len == 0);
+    intern_trim(&intern);
+    CHECK(intern_find(&intern, SLICE("name number 7")) == 12);
+    CHECK(intern_add(&intern, SLICE("one more")) == 20005 && intern_add(&intern, SLICE("one more")) == 20005);
+    CHECK(intern_find(&intern, SLICE("name number 7")) == 12);
     intern_finish(&intern);
     intern_finish(&intern);
     arena_finish(&arena);
+}
+
+static void test_prefix_hashes(void)
+{
+    static const char text[] = "/srv/projects/one/two and then some";
+    for (size_t from = 0; from < 9; from++) {
+        struct intern_prefix_hash state;
+        intern_prefix_hash_start(&state);
+        for (size_t len = 0; len < sizeof(text) - from; len += 1 + len % 3) {
+            struct slice prefix = {text + from, len};
+            CHECK(intern_prefix_hash_of(&state, prefix) == intern_hash(prefix));
+        }
+    }
+    CHECK(intern_hash(SLICE("a")) != intern_hash(SLICE("a\0")));
 }
 
 static void check_iso(int64_t ms, const char *want)
@@ -206,6 +224,7 @@ int main(void)
     test_buffer();
     test_buffer_grows();
     test_intern();
+    test_prefix_hashes();
     test_clock();
     return check_done();
 }
