@@ -257,6 +257,27 @@ static void write_rule(struct lint *lint, uint32_t rule, struct buf *line)
     }
 }
 
+/* What makes calls slow and changes no decision. */
+static void write_long_chain(struct lint *lint)
+{
+    const struct rule *first;
+    uint32_t count = policy_longest_chain(lint->policy, &first);
+    if (count <= POLICY_LONG_CHAIN || lint->out->failed) {
+        return;
+    }
+    uint32_t rule = (uint32_t)(first - lint->policy->rules);
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct finding *finding = findings_add(
+        lint->out, "long-chain",
+        "rule '%.*s' and %u others have every field alike but for arguments that many rules have, so calls "
+        "that meet them are compared with each in turn \xe2\x80\x94 give each an argument or a field of its "
+        "own.",
+        SLICE_FMT(id), count - 1);
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
 static void write_all(struct lint *lint)
 {
     struct buf line;
@@ -266,6 +287,7 @@ static void write_all(struct lint *lint)
     for (uint32_t i = 0; i < lint->policy->rule_count && !lint->out->failed; i++) {
         write_rule(lint, i, &line);
     }
+    write_long_chain(lint);
     if (!lint->shadows_whole || !lint->denies_whole) {
         struct finding *finding = findings_add(
             lint->out, "lint-limit",

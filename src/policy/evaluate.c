@@ -1,4 +1,4 @@
-#include "policy/policy.h"
+#include "policy/index.h"
 
 int decision_rank(uint32_t kind)
 {
@@ -84,9 +84,21 @@ struct decision policy_scan(const struct policy *policy, const struct facts *fac
     return decide_by_default(&facts->names[reading->name]);
 }
 
-struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
-                                       const struct reading *readings, size_t reading_count,
-                                       const struct approvals *approvals)
+static struct decision by_index(const struct policy *policy, const struct facts *facts,
+                                const struct reading *reading, const struct approvals *approvals)
+{
+    enum match_field field;
+    const struct rule *rule = index_find(policy, facts, reading, &field);
+    if (rule == NULL) {
+        return decide_by_default(&facts->names[reading->name]);
+    }
+    return field == FIELD_UNKNOWN ? stop_at(rule, facts) : decide_by_rule(policy, rule, approvals);
+}
+
+/* Each reading by itself; the strictest stands, among equals the first. */
+static struct decision evaluate(const struct policy *policy, const struct facts *facts,
+                                const struct reading *readings, size_t reading_count,
+                                const struct approvals *approvals, bool indexed)
 {
     /* A call without a reading was not understood at all. */
     struct decision strictest = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
@@ -94,7 +106,8 @@ struct decision policy_evaluate_linear(const struct policy *policy, const struct
         if (readings[i].name >= facts->name_count) {
             return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
         }
-        struct decision decision = policy_scan(policy, facts, &readings[i], approvals, NULL);
+        struct decision decision = indexed ? by_index(policy, facts, &readings[i], approvals)
+                                           : policy_scan(policy, facts, &readings[i], approvals, NULL);
         decision.reading = (uint32_t)i;
         if (i == 0 || decision_rank(decision.kind) > decision_rank(strictest.kind)) {
             strictest = decision;
@@ -103,10 +116,24 @@ struct decision policy_evaluate_linear(const struct policy *policy, const struct
     return strictest;
 }
 
-/* The index comes here. */
+struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
+                                       const struct reading *readings, size_t reading_count,
+                                       const struct approvals *approvals)
+{
+    return evaluate(policy, facts, readings, reading_count, approvals, false);
+}
+
+struct decision policy_evaluate_indexed(const struct policy *policy, const struct facts *facts,
+                                        const struct reading *readings, size_t reading_count,
+                                        const struct approvals *approvals)
+{
+    return evaluate(policy, facts, readings, reading_count, approvals, true);
+}
+
 struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
                                 const struct reading *readings, size_t reading_count,
                                 const struct approvals *approvals)
 {
-    return policy_evaluate_linear(policy, facts, readings, reading_count, approvals);
+    bool indexed = policy->order_count >= INDEX_LEAST_RULES;
+    return evaluate(policy, facts, readings, reading_count, approvals, indexed);
 }

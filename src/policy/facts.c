@@ -1,4 +1,4 @@
-#include "policy/policy.h"
+#include "policy/index.h"
 
 /* Exact numbers may be written longer than they came, by a few bytes each. */
 #define SCRATCH_CEILING ((size_t)8 * LIMIT_MESSAGE_BYTES)
@@ -15,27 +15,21 @@ void facts_finish(struct facts *facts)
 {
     arena_finish(&facts->arena);
     buf_finish(&facts->scratch);
-    facts->names = NULL;
-    facts->args = NULL;
-    facts->name_count = facts->arg_count = 0;
+    *facts = (struct facts){.scratch = facts->scratch};
 }
 
-static bool is_required(const struct policy *policy, uint32_t symbol)
+static struct facts_value value_of(enum facet facet, const struct word *word)
 {
-    uint32_t from = 0, to = policy->required_count;
-    while (symbol != 0 && from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (policy->required[middle] == symbol) {
-            return true;
-        }
-        if (policy->required[middle] < symbol) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    return false;
+    return word == NULL ? (struct facts_value){0, 0}
+                        : (struct facts_value){index_value_hash(facet, word->id), word->shapes};
 }
+
+static uint32_t id_of(const struct word *word)
+{
+    return word == NULL ? 0 : word->id;
+}
+
+/* ---- Names ---- */
 
 static bool server_entry_required(struct facts *facts, const struct policy *policy, struct slice server,
                                   struct slice tool)
@@ -45,18 +39,44 @@ static bool server_entry_required(struct facts *facts, const struct policy *poli
     buf_byte(&facts->scratch, '/');
     buf_slice(&facts->scratch, tool);
     return buf_ok(&facts->scratch) &&
-           is_required(policy, intern_find(&policy->symbols, buf_slice_of(&facts->scratch)));
+           words_find(policy, ROLE_REQUIRED, buf_slice_of(&facts->scratch)) != NULL;
 }
 
 /* Whether a name is in the default set. No memory is for the caller to see in the scratch buffer. */
 static bool needs_rule(struct facts *facts, const struct policy *policy, const struct facts_name *name)
 {
-    if (policy->required_all || is_required(policy, name->tool_symbol)) {
+    if (policy->required_all || words_find(policy, ROLE_REQUIRED, name->tool) != NULL) {
         return true;
     }
     return policy->required_servers && name->has_server &&
            (server_entry_required(facts, policy, name->server, name->tool) ||
             (buf_ok(&facts->scratch) && server_entry_required(facts, policy, name->server, SLICE("*"))));
+}
+
+/* Which rules' toolPrefixes a tool's name begins with. */
+static bool make_tool_prefixes(struct facts *facts, const struct policy *policy, struct facts_name *name)
+{
+    const struct lengths *lengths = &policy->index->tool_prefixes;
+    if (lengths->count == 0 || name->tool.len < lengths->list[0]) {
+        return true;
+    }
+    size_t most = name->tool.len < lengths->count ? name->tool.len : lengths->count;
+    name->prefixes = arena_array(&facts->arena, most, sizeof(*name->prefixes));
+    if (name->prefixes == NULL) {
+        return false;
+    }
+    struct intern_prefix_hash state;
+    intern_prefix_hash_start(&state);
+    for (uint32_t i = 0; i < lengths->count && lengths->list[i] <= name->tool.len; i++) {
+        struct slice prefix = {name->tool.ptr, lengths->list[i]};
+        uint32_t hash = intern_prefix_hash_of(&state, prefix);
+        const struct word *word = words_find_hashed(policy, ROLE_TOOL_PREFIX, prefix, hash);
+        if (word != NULL) {
+            name->prefixes[name->prefix_count++] = value_of(FACET_TOOL_PREFIX, word);
+            name->prefix_shapes |= word->shapes;
+        }
+    }
+    return true;
 }
 
 static bool make_names(struct facts *facts, const struct policy *policy, const struct call *call)
@@ -69,19 +89,25 @@ static bool make_names(struct facts *facts, const struct policy *policy, const s
     for (size_t i = 0; i < call->name_count; i++) {
         struct facts_name *name = &facts->names[i];
         name->tool = call->names[i].tool;
-        name->tool_symbol = intern_find(&policy->symbols, name->tool);
+        const struct word *word = words_find(policy, ROLE_TOOL, name->tool);
+        name->tool_symbol = id_of(word);
+        name->tool_value = value_of(FACET_TOOL, word);
         name->has_server = call->names[i].has_server;
         if (name->has_server) {
             name->server = call->names[i].server;
-            name->server_symbol = intern_find(&policy->symbols, name->server);
+            word = words_find(policy, ROLE_SERVER, name->server);
+            name->server_symbol = id_of(word);
+            name->server_value = value_of(FACET_SERVER, word);
         }
         name->needs_rule = needs_rule(facts, policy, name);
-        if (!buf_ok(&facts->scratch)) {
+        if (!buf_ok(&facts->scratch) || !make_tool_prefixes(facts, policy, name)) {
             return false;
         }
     }
     return true;
 }
+
+/* ---- Arguments ---- */
 
 /* Restores the heap below `at`: every parent's key at least its children's. */
 static void sift(struct match_arg *args, size_t at, size_t count)
@@ -100,18 +126,51 @@ static void sift(struct match_arg *args, size_t at, size_t count)
     }
 }
 
+#define FEW_ARGS 16u
+
 /* By key, in place: qsort may allocate. */
 static void sort_args(struct match_arg *args, size_t count)
 {
-    for (size_t i = count / 2; i-- > 0;) {
+    for (size_t i = 1; i < count && count <= FEW_ARGS; i++) {
+        struct match_arg arg = args[i];
+        size_t at = i;
+        for (; at > 0 && args[at - 1].key > arg.key; at--) {
+            args[at] = args[at - 1];
+        }
+        args[at] = arg;
+    }
+    for (size_t i = count > FEW_ARGS ? count / 2 : 0; i-- > 0;) {
         sift(args, i, count);
     }
-    for (size_t end = count; end-- > 1;) {
+    for (size_t end = count > FEW_ARGS ? count : 0; end-- > 1;) {
         struct match_arg largest = args[0];
         args[0] = args[end];
         args[end] = largest;
         sift(args, 0, end);
     }
+}
+
+/* One argument whose key some rule has. */
+static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
+                     const struct json_value *value)
+{
+    const struct policy_index *index = policy->index;
+    if (value->type == JSON_STRING && value->str_len + 2u > index->words[ROLE_ATOM].longest) {
+        return true; /* with its quotes it is longer than any that a rule has */
+    }
+    buf_reset(&facts->scratch);
+    json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
+    if (!buf_ok(&facts->scratch)) {
+        return false;
+    }
+    const struct word *word = words_find_atom(policy, key, buf_slice_of(&facts->scratch));
+    if (word != NULL) {
+        facts->args[facts->arg_count++] = index->atoms[word->id - 1];
+        facts->atoms[facts->atom_count] = value_of(FACET_ATOM, word);
+        facts->atom_count += word->shapes != 0;
+        facts->atom_shapes |= word->shapes;
+    }
+    return true;
 }
 
 /* Only arguments that some rule names are looked at. A value that no rule names can meet no rule's, so it is
@@ -122,23 +181,15 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
         return true;
     }
     facts->args = arena_array(&facts->arena, call->input->count, sizeof(*facts->args));
-    if (facts->args == NULL) {
+    facts->atoms = arena_array(&facts->arena, call->input->count, sizeof(*facts->atoms));
+    if (facts->args == NULL || facts->atoms == NULL) {
         return false;
     }
     const struct json_value *key = json_first(call->doc, call->input);
     for (; key != NULL; key = json_right(call->doc, call->input, key)) {
-        uint32_t symbol = intern_find(&policy->symbols, json_str(key));
-        if (!policy_is_arg_key(policy, symbol)) {
-            continue;
-        }
-        buf_reset(&facts->scratch);
-        json_write_canonical(&facts->scratch, call->doc, json_member_value(key), JSON_NUMBER_EXACT);
-        if (!buf_ok(&facts->scratch)) {
+        const struct word *word = words_find(policy, ROLE_KEY, json_str(key));
+        if (word != NULL && !take_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;
-        }
-        uint32_t value = intern_find(&policy->symbols, buf_slice_of(&facts->scratch));
-        if (value != 0) {
-            facts->args[facts->arg_count++] = (struct match_arg){symbol, value};
         }
     }
     sort_args(facts->args, facts->arg_count);
@@ -149,12 +200,17 @@ bool facts_make(struct facts *facts, const struct policy *policy, const struct c
 {
     arena_reset(&facts->arena);
     buf_reset(&facts->scratch);
-    facts->names = NULL;
-    facts->args = NULL;
-    facts->name_count = facts->arg_count = 0;
-    facts->channel = intern_find(&policy->symbols, call->channel);
-    facts->thread = intern_find(&policy->symbols, call->thread);
-    facts->actor = (uint8_t)call->actor;
-    facts->input_unknown = call->input == NULL;
+    const struct word *channel = words_find(policy, ROLE_CHANNEL, call->channel);
+    const struct word *thread = words_find(policy, ROLE_THREAD, call->thread);
+    *facts = (struct facts){
+        .channel = id_of(channel),
+        .thread = id_of(thread),
+        .channel_value = value_of(FACET_CHANNEL, channel),
+        .thread_value = value_of(FACET_THREAD, thread),
+        .actor = (uint8_t)call->actor,
+        .input_unknown = call->input == NULL,
+        .arena = facts->arena,
+        .scratch = facts->scratch,
+    };
     return make_names(facts, policy, call) && make_args(facts, policy, call);
 }

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "policy/index.h"
 #include "policy/load.h"
 
 struct policy *policy_new(void)
@@ -27,6 +28,7 @@ void policy_destroy(struct policy *policy)
         return;
     }
     policy_destroy(policy->assertion_space);
+    index_destroy(policy->index);
     path_prefixes_destroy(policy->prefixes);
     path_arguments_destroy(policy->arguments);
     intern_finish(&policy->symbols);
@@ -90,28 +92,31 @@ static bool seal_arguments(struct policy *policy)
     return true;
 }
 
-static bool seal_rules(struct policy *policy)
+static void seal_rules(struct policy *policy)
 {
-    policy->arg_keys = arena_alloc(&policy->arena, policy->symbols.count / 8 + 1);
-    if (policy->arg_keys == NULL) {
-        return false;
-    }
-    for (uint32_t i = 0; i < policy->arg_count; i++) {
-        uint32_t key = policy->args[i].key;
-        policy->arg_keys[key / 8] |= (uint8_t)(1u << key % 8);
-    }
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         const struct match *match = &policy->rules[i].match;
         policy->names_server = policy->names_server || match->server != 0;
         policy->has_path_rules =
             policy->has_path_rules || match->path_prefix != 0 || match->path_component != 0;
     }
-    return true;
 }
 
 bool policy_seal(struct policy *policy)
 {
+    seal_rules(policy);
     return seal_required(policy) && seal_arguments(policy) && path_prefixes_seal(policy->prefixes) &&
            (policy->assertion_space == NULL || path_prefixes_seal(policy->assertion_space->prefixes)) &&
-           seal_rules(policy) && policy_group(policy);
+           policy_group(policy) && index_build(policy);
+}
+
+uint32_t policy_longest_chain(const struct policy *policy, const struct rule **ret_first)
+{
+    *ret_first = policy->index->longest == 0 ? NULL : &policy->rules[policy->index->longest_first];
+    return policy->index->longest;
+}
+
+size_t policy_index_bytes(const struct policy *policy)
+{
+    return policy->index->bytes + (size_t)policy->order_count * sizeof(*policy->order);
 }

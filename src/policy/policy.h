@@ -118,12 +118,11 @@ struct policy {
     uint32_t file_count;
     uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */
     uint32_t required_count;
-    bool names_server;     /* some rule matches a server */
-    bool has_path_rules;   /* some rule has a pathPrefix or pathComponent */
-    bool required_all;     /* the default set holds `*` */
-    bool required_servers; /* the default set holds an entry with a `/` */
-    uint8_t
-        *arg_keys; /* a bit for each symbol: is it a key of some rule's argEquals? See policy_is_arg_key */
+    bool names_server;          /* some rule matches a server */
+    bool has_path_rules;        /* some rule has a pathPrefix or pathComponent */
+    bool required_all;          /* the default set holds `*` */
+    bool required_servers;      /* the default set holds an entry with a `/` */
+    struct policy_index *index; /* the room's own: see index.h */
     struct policy_entry
         *entries; /* the documents' lists as written, in order: for digests, diff and explain */
     uint32_t entry_count;
@@ -139,10 +138,13 @@ static inline struct slice policy_text(const struct policy *policy, uint32_t sym
     return symbol ? intern_text(&policy->symbols, symbol) : (struct slice){"", 0};
 }
 
-static inline bool policy_is_arg_key(const struct policy *policy, uint32_t symbol)
-{
-    return symbol != 0 && (policy->arg_keys[symbol / 8] >> symbol % 8 & 1) != 0;
-}
+/* How long the longest chain of rules is that a call must be compared with one by one, and the first of
+ * them: rules that differ only in `actor`, or in arguments that many rules have. 0 without rules. */
+uint32_t policy_longest_chain(const struct policy *policy, const struct rule **ret_first);
+#define POLICY_LONG_CHAIN 64u /* longer ones are worth a warning */
+
+/* The bytes of what makes evaluation quick; the rules and their texts are not part of it. */
+size_t policy_index_bytes(const struct policy *policy);
 
 /* ---- Loading ---- */
 
@@ -165,22 +167,34 @@ void policy_destroy(struct policy *policy);
 
 /* ---- Facts: a call looked up in a policy's symbols, once for all its readings ---- */
 
+/* A value as the index sees it: part of a key, and the shapes of rules that have it. 0, 0: in no rule. */
+struct facts_value {
+    uint64_t hash, shapes;
+};
+
 struct facts_name {
     struct slice tool, server;
-    uint32_t tool_symbol, server_symbol; /* 0: in no rule */
+    uint32_t tool_symbol, server_symbol; /* 0: in no rule as such */
     bool has_server;
     bool needs_rule; /* in the default set */
+    struct facts_value tool_value, server_value;
+    struct facts_value *prefixes; /* the toolPrefixes that the tool's name begins with */
+    size_t prefix_count;
+    uint64_t prefix_shapes; /* of any of them */
 };
 
 struct facts {
     struct facts_name *names; /* one for each of the call's names */
     size_t name_count;
-    uint32_t channel, thread; /* symbols; 0: in no rule */
+    uint32_t channel, thread; /* symbols; 0: in no rule as such */
+    struct facts_value channel_value, thread_value;
     uint8_t actor;
     bool input_unknown;
-    struct match_arg
-        *args; /* the call's top-level arguments that some rule names with a value some rule names; by key */
+    struct match_arg *args; /* the call's top-level arguments that some rule has so; by key */
     size_t arg_count;
+    struct facts_value *atoms; /* those of them that are part of a key */
+    size_t atom_count;
+    uint64_t atom_shapes; /* of any of them */
     struct arena arena;
     struct buf scratch;
 };

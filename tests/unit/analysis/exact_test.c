@@ -8,6 +8,7 @@
 
 #include "../../check.h"
 #include "build.h"
+#include "policy/index.h"
 
 /* ---- The scope: every value that a rule can name, and one like none of them ---- */
 
@@ -265,6 +266,21 @@ static bool is_bad(const struct policy *policy, const struct assertion *assertio
     }
 }
 
+/* Nobody looks calls up in an assertion's space but this test: as if the assertions were its rules. */
+static void index_assertions(const struct policy *policy)
+{
+    struct policy *space = policy->assertion_space;
+    space->rule_count = space->order_count = policy->assertion_count;
+    space->rules = calloc(policy->assertion_count, sizeof(*space->rules));
+    space->order = arena_array(&space->arena, policy->assertion_count, sizeof(*space->order));
+    CHECK(space->rules != NULL && space->order != NULL);
+    for (uint32_t i = 0; i < policy->assertion_count; i++) {
+        space->rules[i].match = policy->assertions[i].match;
+        space->order[i] = i;
+    }
+    CHECK(index_build(space));
+}
+
 static bool refuted_by_points(const struct universe *scope, const struct policy *policy,
                               const struct assertion *assertion, const uint32_t *points)
 {
@@ -273,10 +289,8 @@ static bool refuted_by_points(const struct universe *scope, const struct policy 
     struct facts facts;
     bool refuted = false;
     CHECK(facts_init(&facts));
-    if (space->arg_keys == NULL) { /* nobody evaluates with an assertion's space but this test */
-        space->arg_keys = arena_alloc(&space->arena, space->symbols.count / 8 + 1);
-        CHECK(space->arg_keys != NULL);
-        memset(space->arg_keys, 0xff, space->symbols.count / 8 + 1);
+    if (space->index == NULL) {
+        index_assertions(policy);
     }
     for (size_t i = 0; i < BARE_POINTS && !refuted; i++) {
         if (!facts_make(&facts, space, &scope->calls[i])) {
