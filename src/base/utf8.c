@@ -98,8 +98,6 @@ uint32_t utf8_next(struct slice s, size_t *pos)
            (at[3] & 0x3F);
 }
 
-/* What changes how other text looks, or cannot be seen: controls, bidirectional controls, line separators,
- * zero-width and filler characters, variation selectors and tags. */
 static const struct {
     uint32_t first, last;
 } unseen[] = {
@@ -109,7 +107,7 @@ static const struct {
     {0xFFF0, 0xFFFB}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A}, {0xE0000, 0xE0FFF},
 };
 
-static bool is_unseen(uint32_t code_point)
+bool utf8_unseen(uint32_t code_point)
 {
     for (size_t i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++) {
         if (code_point <= unseen[i].last) {
@@ -126,7 +124,7 @@ void utf8_append_printable(struct buf *buf, struct slice s)
         size_t len = utf8_char_len(s.ptr + pos, s.len - pos);
         size_t behind = pos;
         uint32_t code_point = len == 0 ? 0 : utf8_next(s, &behind);
-        if (len != 0 && !is_unseen(code_point)) {
+        if (len != 0 && !utf8_unseen(code_point)) {
             pos = behind;
             continue;
         }

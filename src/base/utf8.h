@@ -21,8 +21,12 @@ void utf8_append(struct buf *buf, uint32_t code_point);
 /* Decodes the character at *pos of a valid s and moves *pos behind it. */
 uint32_t utf8_next(struct slice s, size_t *pos);
 
-/* Appends s with each byte that is part of no valid character as U+FFFD, and control, bidirectional and
- * zero-width characters as \u{XXXX}: what a terminal may be shown. */
+/* Whether a character changes how other text looks, or cannot be seen: controls, bidirectional controls, line
+ * separators, zero-width and filler characters, variation selectors and tags. */
+bool utf8_unseen(uint32_t code_point);
+
+/* Appends s with each byte that is part of no valid character as U+FFFD, and unseen ones as
+ * \u{XXXX}: what a terminal may be shown. */
 void utf8_append_printable(struct buf *buf, struct slice s);
 
 #endif

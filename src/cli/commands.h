@@ -12,6 +12,7 @@ extern const struct command command_diff;
 extern const struct command command_dismiss;
 extern const struct command command_eval;
 extern const struct command command_explain;
+extern const struct command command_fmt;
 extern const struct command command_hook;
 extern const struct command command_journal;
 extern const struct command command_pending;

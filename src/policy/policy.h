@@ -337,4 +337,11 @@ const char *scope_name(enum scope scope);
 /* Appends a JSON Schema (2020-12) of policy documents, made from the table that drives validation. */
 void policy_write_schema(struct buf *buf);
 
+/* Appends a document in the one layout that all documents can be given, a line end behind it. Every member,
+ * the order of rules, every string's value and every number's text are kept; members stand in one order,
+ * strings have the shortest escapes, and a character that cannot be seen has one. `text` must be a document
+ * that loads. Laying out what this gives changes nothing. False when memory ran out, or for a text that is no
+ * strict JSON. */
+MUST_USE bool policy_write_layout(struct buf *buf, struct slice text);
+
 #endif

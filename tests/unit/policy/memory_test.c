@@ -152,6 +152,28 @@ static void check_texts(void)
     policy_destroy(policy);
 }
 
+/* A layout that could not be written whole says so. */
+static void check_layout(void)
+{
+    char *text = unquoted(good);
+    bool failed = true;
+    unsigned long round = 0;
+    for (; failed && round < MOST_ROUNDS; round++) {
+        struct buf buf;
+        buf_init(&buf, 1 << 20);
+        armed = true;
+        seen = 0;
+        fails_at = round;
+        bool made = policy_write_layout(&buf, slice_of(text));
+        armed = false;
+        failed = seen > fails_at;
+        CHECK(made == !failed);
+        buf_finish(&buf);
+    }
+    CHECK(round > 1 && round < MOST_ROUNDS);
+    free(text);
+}
+
 int main(void)
 {
     check_loading(good, "[]", true);
@@ -160,5 +182,6 @@ int main(void)
     check_loading(repeats, workspace, false);
     check_facts();
     check_texts();
+    check_layout();
     return check_done();
 }
