@@ -39,10 +39,12 @@ static enum assertion_result hunt_rule(struct analysis *analysis, uint32_t rule,
         if (!tried && space_winner(&analysis->space, 0, box, actor, rule) != NOWHERE) {
             continue;
         }
-        if (witness_try(&analysis->witness, box, actor, is_hunted, &hunt)) {
+        if (witness_try(&analysis->witness, WITNESS_CALL, box, actor, is_hunted, &hunt)) {
             return ASSERTION_REFUTED;
         }
-        result = tried ? result : ASSERTION_UNCONFIRMED;
+        if (!tried || witness_try(&analysis->witness, WITNESS_READING, box, actor, is_hunted, &hunt)) {
+            result = ASSERTION_UNCONFIRMED;
+        }
     }
     return result;
 }

@@ -63,9 +63,9 @@ struct covers {
     uint32_t count;
 };
 
-/* For calls that had to be tried: whichever rules decided them instead. */
+/* For calls that had to be tried: what decides the readings that the rule matches. */
 struct trial {
-    const struct space *space;
+    const struct witness *witness;
     uint32_t rule;       /* of flat */
     uint32_t decided_by; /* the policy's rule; NO_RULE: none */
 };
@@ -73,10 +73,17 @@ struct trial {
 static bool decides(void *context, const struct decision *decisions)
 {
     struct trial *trial = context;
-    if (decisions[0].rule != NULL && decisions[0].cause == CAUSE_NONE) {
-        trial->decided_by = (uint32_t)(decisions[0].rule - trial->space->sides[0].policy->rules);
+    const struct witness *witness = trial->witness;
+    const struct side *side = &witness->space->sides[0];
+    const struct rule *rule = &side->policy->rules[side->origin[trial->rule]];
+    if (policy_match(side->policy, rule, &witness->facts[0], &witness->readings.list[witness->reading]) !=
+        FIELD_ALL) {
+        return false;
     }
-    return witness_is_by(trial->space, 0, trial->rule, &decisions[0]);
+    if (decisions[0].rule != NULL && decisions[0].cause == CAUSE_NONE) {
+        trial->decided_by = (uint32_t)(decisions[0].rule - side->policy->rules);
+    }
+    return decisions[0].rule == rule;
 }
 
 /* Whether some call is decided by a rule of flat; if none, by what they are decided. */
@@ -91,8 +98,8 @@ static bool is_live(struct analysis *analysis, uint32_t rule, struct covers *ret
     for (enum actor actor = first; actor <= last; actor++) {
         uint32_t by;
         if (tried) {
-            struct trial trial = {space, rule, NO_RULE};
-            if (witness_try(&analysis->witness, &box, actor, decides, &trial)) {
+            struct trial trial = {&analysis->witness, rule, NO_RULE};
+            if (witness_try(&analysis->witness, WITNESS_READING, &box, actor, decides, &trial)) {
                 return true;
             }
             by = trial.decided_by == NO_RULE ? NOWHERE : space->sides[0].place[trial.decided_by];
@@ -125,7 +132,7 @@ bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call
     enum actor first, last;
     exact_actors(&box, &first, &last);
     for (enum actor actor = first; actor <= last; actor++) {
-        if (witness_find(&analysis->witness, &box, actor, &flat)) {
+        if (witness_find(&analysis->witness, WITNESS_CALL, &box, actor, &flat)) {
             buf_slice(ret_call, buf_slice_of(&analysis->witness.call));
             return true;
         }

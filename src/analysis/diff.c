@@ -122,11 +122,11 @@ static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
                        space_winner(&c->space, 1, &box, actor, to) != NOWHERE)) {
             continue;
         }
-        inhabited = inhabited || !tried;
-        if (witness_find(&c->witness, &box, actor, rules)) {
+        if (witness_find(&c->witness, WITNESS_CALL, &box, actor, rules)) {
             add_class(c, from, to, &box, true);
             return;
         }
+        inhabited = inhabited || !tried || witness_find(&c->witness, WITNESS_READING, &box, actor, rules);
     }
     if (inhabited) {
         add_class(c, from, to, &box, false);

@@ -17,7 +17,8 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     json_init(&w->value);
     bool ok = call_reader_init(&w->reader);
     ok = readings_init(&w->readings) && ok;
-    ok = facts_init(&w->facts) && ok;
+    ok = facts_init(&w->facts[0]) && ok;
+    ok = facts_init(&w->facts[1]) && ok;
     w->resolved = malloc(sizeof(*w->resolved));
     w->patterns = calloc((size_t)space->patterns.count * 3 + 1, sizeof(*w->patterns));
     w->pair_kinds = calloc((size_t)space->symbols.count + 1, sizeof(*w->pair_kinds));
@@ -36,7 +37,8 @@ void witness_finish(struct witness *w)
     json_finish(&w->value);
     call_reader_finish(&w->reader);
     readings_finish(&w->readings);
-    facts_finish(&w->facts);
+    facts_finish(&w->facts[0]);
+    facts_finish(&w->facts[1]);
     free(w->resolved);
     free(w->patterns);
     free(w->pair_kinds);
@@ -258,6 +260,7 @@ static void write_value(struct witness *w, struct slice text)
 struct candidate {
     const struct box *box;
     enum actor actor;
+    enum witness_level level;
     struct slice server; /* ptr NULL: none */
     struct slice tool;
     bool with_path;       /* w->path is one more path */
@@ -348,7 +351,7 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
         const struct policy *policy = w->space->sides[s].policy;
         if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, 0) !=
                 READINGS_OK ||
-            !facts_make(&w->facts, policy, &w->reader.call)) {
+            !facts_make(&w->facts[s], policy, &w->reader.call)) {
             return false;
         }
         bool here = !c->with_path;
@@ -357,9 +360,26 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
                    slice_eq(w->readings.list[i].path, buf_slice_of(&w->path));
         }
         *ret_has_path = here && (s == 0 || *ret_has_path);
-        ret_decisions[s] = policy_evaluate(policy, &w->facts, w->readings.list, w->readings.count, NULL);
+        ret_decisions[s] = policy_evaluate(policy, &w->facts[s], w->readings.list, w->readings.count, NULL);
     }
     return true;
+}
+
+/* Asks accept for each reading of the call that was decided last, as if it were the only one. */
+static bool accept_reading(struct witness *w, witness_accept *accept, void *context)
+{
+    for (size_t i = 0; i < w->readings.count; i++) {
+        struct decision decisions[SIDES];
+        w->reading = i;
+        for (size_t s = 0; s < w->space->side_count; s++) {
+            decisions[s] =
+                policy_evaluate(w->space->sides[s].policy, &w->facts[s], &w->readings.list[i], 1, NULL);
+        }
+        if (accept(context, decisions)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool try_candidate(struct witness *w, struct candidate *c, witness_accept *accept, void *context)
@@ -373,17 +393,21 @@ static bool try_candidate(struct witness *w, struct candidate *c, witness_accept
         }
         write_call(w, c);
         if (decide_call(w, c, decisions, &has_path) && has_path) {
-            return accept(context, decisions);
+            return c->level == WITNESS_READING ? accept_reading(w, accept, context)
+                                               : accept(context, decisions);
         }
     }
     return false;
 }
 
-static bool try_tool(struct witness *w, const struct box *box, enum actor actor, struct slice tool,
-                     bool reads_args, witness_accept *accept, void *context)
+/* Tries the calls of one tool. */
+static bool try_tool(struct witness *w, const struct candidate *frame, struct slice tool, bool reads_args,
+                     witness_accept *accept, void *context)
 {
     const struct space *space = w->space;
-    struct candidate c = {.box = box, .actor = actor, .tool = tool};
+    const struct box *box = frame->box;
+    struct candidate c = *frame;
+    c.tool = tool;
     if (box->match.server != 0) {
         c.server = intern_text(&space->symbols, box->match.server);
     }
@@ -392,14 +416,11 @@ static bool try_tool(struct witness *w, const struct box *box, enum actor actor,
     asked.match.tool = symbol; /* 0, open, for a fresh one */
     bool needs =
         box->match.path_prefix != 0 || box->match.path_component != 0 || space_always_path(space, &asked);
-    if (needs || reads_args) {
-        c.with_path = make_path(w, box);
-        if (c.with_path && try_candidate(w, &c, accept, context)) {
-            return true;
-        }
+    if ((!needs || reads_args) && try_candidate(w, &c, accept, context)) {
+        return true;
     }
-    c.with_path = false;
-    return (!needs || reads_args) && try_candidate(w, &c, accept, context);
+    c.with_path = (needs || reads_args) && make_path(w, box);
+    return c.with_path && try_candidate(w, &c, accept, context);
 }
 
 static bool tool_in_box(const struct space *space, const struct box *box, uint32_t tool)
@@ -409,24 +430,25 @@ static bool tool_in_box(const struct space *space, const struct box *box, uint32
                              intern_text(&space->symbols, box->match.tool_prefix));
 }
 
-bool witness_try(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
-                 void *context)
+bool witness_try(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
+                 witness_accept *accept, void *context)
 {
     const struct space *space = w->space;
+    const struct candidate frame = {.box = box, .actor = actor, .level = level};
     bool reads_args = witness_reads_args(w, box);
     if (box->match.tool != 0) {
-        return try_tool(w, box, actor, intern_text(&space->symbols, box->match.tool), reads_args, accept,
+        return try_tool(w, &frame, intern_text(&space->symbols, box->match.tool), reads_args, accept,
                         context);
     }
     struct buf name;
     buf_init(&name, LIMIT_MESSAGE_BYTES);
     bool found = write_fresh_tool(w, &name, box->match.tool_prefix) &&
-                 try_tool(w, box, actor, buf_slice_of(&name), reads_args, accept, context);
+                 try_tool(w, &frame, buf_slice_of(&name), reads_args, accept, context);
     buf_finish(&name);
     for (uint32_t i = 0; !found && reads_args && i < space->listed_count; i++) {
         uint32_t tool = space->listed[i];
         if (tool_in_box(space, box, tool)) {
-            found = try_tool(w, box, actor, intern_text(&space->symbols, tool), reads_args, accept, context);
+            found = try_tool(w, &frame, intern_text(&space->symbols, tool), reads_args, accept, context);
         }
     }
     return found;
@@ -488,7 +510,8 @@ static bool is_wanted(void *context, const struct decision *decisions)
     return true;
 }
 
-bool witness_find(struct witness *w, const struct box *box, enum actor actor, const uint32_t *rules)
+bool witness_find(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
+                  const uint32_t *rules)
 {
-    return witness_try(w, box, actor, is_wanted, &(struct wanted){w->space, rules});
+    return witness_try(w, level, box, actor, is_wanted, &(struct wanted){w->space, rules});
 }

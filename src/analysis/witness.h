@@ -17,14 +17,15 @@ struct witness {
     const struct path_base *base;
     struct call_reader reader;
     struct readings readings;
-    struct facts facts;
+    struct facts facts[SIDES];
     struct json_doc value;
     struct path_resolved *resolved;
     uint32_t *patterns;  /* workspace */
     uint8_t *pair_kinds; /* by symbol of a key or a value: see witness_reads_args */
     struct buf call;     /* the call being tried, as JSON */
     struct buf path, part;
-    bool failed; /* no memory */
+    size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
+    bool failed;    /* no memory */
 };
 
 MUST_USE bool witness_init(struct witness *witness, struct space *space, const struct path_base *base);
@@ -33,13 +34,20 @@ void witness_finish(struct witness *witness);
 /* Whether some argument of the box may be read as a path. */
 bool witness_reads_args(struct witness *witness, const struct box *box);
 
+/* What is asked about: the calls that are tried, or each reading of each of them as if it were the only one.
+ * Where a call must have several readings, what decides it depends on all of them, and so on rules that a box
+ * does not know: then a decision of a reading says that a rule may decide calls, and its lack that it decides
+ * none. */
+enum witness_level { WITNESS_CALL, WITNESS_READING };
+
 /* Tries the calls of a box for an actor until `accept` is content; witness->call is that call then. */
 typedef bool witness_accept(void *context, const struct decision *decisions);
-bool witness_try(struct witness *witness, const struct box *box, enum actor actor, witness_accept *accept,
-                 void *context);
+bool witness_try(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
+                 witness_accept *accept, void *context);
 
-/* The same, content with the call on which the given rule (of flat; NOWHERE: any) decides on each side. */
-bool witness_find(struct witness *witness, const struct box *box, enum actor actor, const uint32_t *rules);
+/* The same, content when the given rule (of flat; NOWHERE: any) decides on each side. */
+bool witness_find(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
+                  const uint32_t *rules);
 
 /* One call of a box for an actor, with an argument `key` that not every side reads as a path: a path of the
  * box, or a number, which is no path. False when none could be made or read. */
