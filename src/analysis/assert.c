@@ -39,12 +39,17 @@ static enum assertion_result hunt_rule(struct analysis *analysis, uint32_t rule,
         if (!tried && space_winner(&analysis->space, 0, box, actor, rule) != NOWHERE) {
             continue;
         }
+        bool whole = false;
         if (witness_try(&analysis->witness, WITNESS_CALL, box, actor, is_hunted, &hunt)) {
             return ASSERTION_REFUTED;
         }
-        if (!tried || witness_try(&analysis->witness, WITNESS_READING, box, actor, is_hunted, &hunt)) {
-            result = ASSERTION_UNCONFIRMED;
+        if (tried && !witness_try(&analysis->witness, WITNESS_READING, box, actor, is_hunted, &hunt)) {
+            continue;
         }
+        if (tried && witness_search(&analysis->witness, box, actor, is_hunted, &hunt, &whole)) {
+            return ASSERTION_REFUTED;
+        }
+        result = whole ? result : ASSERTION_UNCONFIRMED;
     }
     return result;
 }

@@ -63,14 +63,14 @@ struct covers {
     uint32_t count;
 };
 
-/* For calls that had to be tried: what decides the readings that the rule matches. */
+/* Readings of calls that had to be tried: what decides those that the rule matches. */
 struct trial {
     const struct witness *witness;
     uint32_t rule;       /* of flat */
     uint32_t decided_by; /* the policy's rule; NO_RULE: none */
 };
 
-static bool decides(void *context, const struct decision *decisions)
+static bool decides_reading(void *context, const struct decision *decisions)
 {
     struct trial *trial = context;
     const struct witness *witness = trial->witness;
@@ -86,31 +86,50 @@ static bool decides(void *context, const struct decision *decisions)
     return decisions[0].rule == rule;
 }
 
+/* Calls: whichever rule decides one of them. */
+static bool decides_call(void *context, const struct decision *decisions)
+{
+    struct trial *trial = context;
+    const struct side *side = &trial->witness->space->sides[0];
+    if (decisions[0].rule != NULL && decisions[0].cause == CAUSE_NONE) {
+        trial->decided_by = (uint32_t)(decisions[0].rule - side->policy->rules);
+    }
+    return witness_is_by(trial->witness->space, 0, trial->rule, &decisions[0]);
+}
+
+/* For a box with arguments that may be paths: the rule of flat that decides its calls instead, or NOWHERE
+ * when the rule decides some itself, or when that cannot be ruled out. */
+static uint32_t tried_winner(struct analysis *analysis, const struct box *box, enum actor actor,
+                             uint32_t rule)
+{
+    struct trial trial = {&analysis->witness, rule, NO_RULE};
+    if (witness_try(&analysis->witness, WITNESS_CALL, box, actor, decides_call, &trial)) {
+        return NOWHERE;
+    }
+    trial.decided_by = NO_RULE;
+    if (witness_try(&analysis->witness, WITNESS_READING, box, actor, decides_reading, &trial)) {
+        bool whole;
+        trial.decided_by = NO_RULE;
+        if (witness_search(&analysis->witness, box, actor, decides_call, &trial, &whole) || !whole) {
+            return NOWHERE;
+        }
+    }
+    return trial.decided_by == NO_RULE ? NOWHERE : analysis->space.sides[0].place[trial.decided_by];
+}
+
 /* Whether some call is decided by a rule of flat; if none, by what they are decided. */
 static bool is_live(struct analysis *analysis, uint32_t rule, struct covers *ret_covers)
 {
-    struct space *space = &analysis->space;
-    struct box box = space_box(space, 0, rule);
+    struct box box = space_box(&analysis->space, 0, rule);
     bool tried = box.match.arg_count != 0 && witness_reads_args(&analysis->witness, &box);
     enum actor first, last;
     ret_covers->count = 0;
     exact_actors(&box, &first, &last);
     for (enum actor actor = first; actor <= last; actor++) {
-        uint32_t by;
-        if (tried) {
-            struct trial trial = {&analysis->witness, rule, NO_RULE};
-            if (witness_try(&analysis->witness, WITNESS_READING, &box, actor, decides, &trial)) {
-                return true;
-            }
-            by = trial.decided_by == NO_RULE ? NOWHERE : space->sides[0].place[trial.decided_by];
-            if (by == NOWHERE) {
-                return true; /* what hides it cannot be said: say nothing */
-            }
-        } else {
-            by = space_winner(space, 0, &box, actor, rule);
-            if (by == NOWHERE) {
-                return true;
-            }
+        uint32_t by = tried ? tried_winner(analysis, &box, actor, rule)
+                            : space_winner(&analysis->space, 0, &box, actor, rule);
+        if (by == NOWHERE) {
+            return true;
         }
         ret_covers->rule[ret_covers->count] = by;
         ret_covers->actor[ret_covers->count++] = actor;
@@ -132,7 +151,9 @@ bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call
     enum actor first, last;
     exact_actors(&box, &first, &last);
     for (enum actor actor = first; actor <= last; actor++) {
-        if (witness_find(&analysis->witness, WITNESS_CALL, &box, actor, &flat)) {
+        struct wanted wanted = {space, &flat};
+        bool whole;
+        if (witness_search(&analysis->witness, &box, actor, witness_is_wanted, &wanted, &whole)) {
             buf_slice(ret_call, buf_slice_of(&analysis->witness.call));
             return true;
         }

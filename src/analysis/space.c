@@ -167,6 +167,7 @@ static bool side_init(struct space *space, struct side *side, const struct polic
         (void)symbol_of(&t, policy->entries[i].name);
         for (size_t j = 0; j + 1 < key.len; j++) {
             if (key.ptr[j] == '/') {
+                (void)add_text(space, (struct slice){key.ptr, j}, &t.failed);
                 (void)add_text(space, slice_from(key, j + 1), &t.failed);
             }
         }

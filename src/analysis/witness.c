@@ -7,6 +7,8 @@
 
 #define TREE_NAMES  16
 #define FRESH_TRIES 64u
+/* More meetings than this are not tried: then the answer is not whole. */
+#define MEETINGS_TRIED 256u
 
 bool witness_init(struct witness *w, struct space *space, const struct path_base *base)
 {
@@ -22,7 +24,8 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     w->resolved = malloc(sizeof(*w->resolved));
     w->patterns = calloc((size_t)space->patterns.count * 3 + 1, sizeof(*w->patterns));
     w->pair_kinds = calloc((size_t)space->symbols.count + 1, sizeof(*w->pair_kinds));
-    if (!ok || w->resolved == NULL || w->patterns == NULL || w->pair_kinds == NULL) {
+    w->args = calloc((size_t)space->most_args * 4 + 1, sizeof(*w->args));
+    if (!ok || w->args == NULL || w->resolved == NULL || w->patterns == NULL || w->pair_kinds == NULL) {
         witness_finish(w);
         return false;
     }
@@ -42,9 +45,11 @@ void witness_finish(struct witness *w)
     free(w->resolved);
     free(w->patterns);
     free(w->pair_kinds);
+    free(w->args);
     w->resolved = NULL;
     w->patterns = NULL;
     w->pair_kinds = NULL;
+    w->args = NULL;
 }
 
 /* ---- Arguments that may be paths ---- */
@@ -393,6 +398,9 @@ static bool try_candidate(struct witness *w, struct candidate *c, witness_accept
         }
         write_call(w, c);
         if (decide_call(w, c, decisions, &has_path) && has_path) {
+            if (!c->with_path && w->readings.count > w->forced) {
+                w->forced = w->readings.count;
+            }
             return c->level == WITNESS_READING ? accept_reading(w, accept, context)
                                                : accept(context, decisions);
         }
@@ -493,12 +501,7 @@ bool witness_is_by(const struct space *space, size_t side, uint32_t rule, const 
     return decision->kind == DECISION_ALLOW && decision->rule == NULL;
 }
 
-struct wanted {
-    const struct space *space;
-    const uint32_t *rules;
-};
-
-static bool is_wanted(void *context, const struct decision *decisions)
+bool witness_is_wanted(void *context, const struct decision *decisions)
 {
     const struct wanted *wanted = context;
     for (size_t s = 0; s < wanted->space->side_count; s++) {
@@ -510,8 +513,51 @@ static bool is_wanted(void *context, const struct decision *decisions)
     return true;
 }
 
+/* Tries the meetings of a box with the rules of all sides. */
+static bool try_meetings(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
+                         void *context, bool *ret_whole)
+{
+    uint32_t tried = 0;
+    for (size_t s = 0; s < w->space->side_count; s++) {
+        for (uint32_t i = 0; i < w->space->sides[s].flat.rule_count; i++) {
+            struct box own = space_box(w->space, s, i), both;
+            own.match.path_prefix = own.match.path_component = 0; /* the rule is to decide the forced path */
+            if ((own.match.actor != ACTOR_ANY && own.match.actor != actor) ||
+                !space_meet(w->space, box, &own, w->args, &both)) {
+                continue;
+            }
+            if (tried++ == MEETINGS_TRIED) {
+                *ret_whole = false;
+                return false;
+            }
+            if (witness_try(w, WITNESS_CALL, &both, actor, accept, context)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool witness_search(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
+                    void *context, bool *ret_whole)
+{
+    w->forced = 0;
+    *ret_whole = true;
+    if (witness_try(w, WITNESS_CALL, box, actor, accept, context)) {
+        return true;
+    }
+    if (!witness_reads_args(w, box)) {
+        return false;
+    }
+    if (try_meetings(w, box, actor, accept, context, ret_whole)) {
+        return true;
+    }
+    *ret_whole = *ret_whole && w->forced == 1;
+    return false;
+}
+
 bool witness_find(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
                   const uint32_t *rules)
 {
-    return witness_try(w, level, box, actor, is_wanted, &(struct wanted){w->space, rules});
+    return witness_try(w, level, box, actor, witness_is_wanted, &(struct wanted){w->space, rules});
 }

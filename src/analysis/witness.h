@@ -1,10 +1,14 @@
 /* Concrete calls for boxes, tried on the real evaluator. For this room only.
  *
  * A box says which calls; this makes one as JSON text, with fresh names where the box is open and a path that
- * does not exist where it asks for one, reads it as the gate would, and evaluates it on every side. Some
- * boxes have arguments that are paths themselves: what decides their calls depends on the files and cannot be
- * read from the box, so for them the calls that are tried here are the whole answer: one without a further
- * path, one with a fresh one, for a tool like no other and for each tool that lists treat apart.
+ * does not exist where it asks for one, reads it as the gate would, and evaluates it on every side.
+ *
+ * Some boxes have arguments that are paths themselves. What decides their calls cannot be read from the box:
+ * it depends on the files, on lists, and, since such a call may need a second path as well, on what decides
+ * the other one. For them calls are tried: without a further path and with a fresh one, for a tool like no
+ * other and for each tool that lists treat apart, and then in the meeting of the box with each rule, which is
+ * every way in which one forced path can be decided. With several forced paths, or too many rules, that is
+ * not the whole answer; then the readings are asked one by one, which is on the safe side.
  *
  * Borrows the space; owns the rest until witness_finish. */
 #ifndef ANALYSIS_WITNESS_H
@@ -24,6 +28,8 @@ struct witness {
     uint8_t *pair_kinds; /* by symbol of a key or a value: see witness_reads_args */
     struct buf call;     /* the call being tried, as JSON */
     struct buf path, part;
+    struct match_arg *args; /* of a meeting */
+    size_t forced;          /* the most readings that a call without a further path had */
     size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
     bool failed;    /* no memory */
 };
@@ -33,6 +39,13 @@ void witness_finish(struct witness *witness);
 
 /* Whether some argument of the box may be read as a path. */
 bool witness_reads_args(struct witness *witness, const struct box *box);
+
+/* Whether a decision of each side is that of a given rule of its flat policy; NOWHERE is content with any. */
+struct wanted {
+    const struct space *space;
+    const uint32_t *rules; /* by side */
+};
+bool witness_is_wanted(void *wanted, const struct decision *decisions);
 
 /* What is asked about: the calls that are tried, or each reading of each of them as if it were the only one.
  * Where a call must have several readings, what decides it depends on all of them, and so on rules that a box
@@ -45,7 +58,12 @@ typedef bool witness_accept(void *context, const struct decision *decisions);
 bool witness_try(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
                  witness_accept *accept, void *context);
 
-/* The same, content when the given rule (of flat; NOWHERE: any) decides on each side. */
+/* The same for calls, and then for those of the meeting of the box with each rule of each side, when it has
+ * arguments that may be paths. *ret_whole: nothing was found, and no call of the box is otherwise. */
+bool witness_search(struct witness *witness, const struct box *box, enum actor actor, witness_accept *accept,
+                    void *context, bool *ret_whole);
+
+/* witness_try, content when the given rule (of flat; NOWHERE: any) decides on each side. */
 bool witness_find(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
                   const uint32_t *rules);
 

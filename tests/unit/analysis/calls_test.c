@@ -94,6 +94,9 @@ static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uin
     buf_text(buf, "]}");
 }
 
+/* How many rules were neither dead nor shown to live. */
+static uint32_t lacking;
+
 static void check_dead(struct decider *d, const struct policy *policy, const struct decision *decisions,
                        const char *document)
 {
@@ -214,6 +217,8 @@ int main(int argc, char **argv)
         policy_destroy(policies[1]);
         buf_finish(&text);
     }
+    printf("%u rules of %llu documents without a witness\n", lacking, 2 * (unsigned long long)count);
+    CHECK(lacking <= count / 10);
     call_reader_finish(&d.reader);
     readings_finish(&d.readings);
     facts_finish(&d.facts);

@@ -446,12 +446,71 @@ static void random_policies(const struct universe *scope, uint64_t count)
     free(before_points);
 }
 
+/* ---- Every policy of three rules over a few matches ---- */
+
+static const char *const small_matches[] = {
+    "\"tool\":\"t\"",
+    "\"toolPrefix\":\"t\"",
+    "\"tool\":\"tu\",\"actor\":\"session_owner\"",
+    "\"actor\":\"session_owner\"",
+    "\"actor\":\"claude_process\"",
+    "\"pathPrefix\":\"/zz\"",
+    "\"pathPrefix\":\"/zz/b\",\"actor\":\"claude_process\"",
+    "\"pathComponent\":\"b*\"",
+    "\"tool\":\"t\",\"pathComponent\":\"b\"",
+    "\"argEquals\":{\"k0\":1}",
+    "\"tool\":\"t\",\"argEquals\":{\"k0\":1,\"k1\":1}",
+    "\"channel\":\"A\",\"toolPrefix\":\"tu\"",
+};
+static const char *const small_effects[] = {"\"deny\",\"reason\":\"no\"", "\"auto_approve\"",
+                                            "\"require_approval\""};
+
+/* Rule number `n` of all small ones; some stand in a higher tier. */
+static void small_rule(struct buf *buf, size_t n, size_t place)
+{
+    const char *tier = n % 5 == 3 ? "user" : "default";
+    buf_printf(buf, "%s{\"id\":\"r%zu\",\"effect\":%s,\"match\":{%s,\"tier\":\"%s\"}}", place ? "," : "",
+               place, small_effects[n % COUNT(small_effects)], small_matches[n / COUNT(small_effects)], tier);
+}
+
+static void all_small_policies(const struct universe *scope)
+{
+    size_t rules = COUNT(small_matches) * COUNT(small_effects);
+    struct buf document;
+    uint32_t *points = calloc(POINTS, sizeof(*points)),
+             *before_points = calloc(POINTS, sizeof(*before_points));
+    struct policy *before = NULL;
+    buf_init(&document, 1 << 20);
+    for (size_t n = 0; n < rules * rules * rules; n++) {
+        buf_reset(&document);
+        buf_text(&document, "{\"assertions\":[{\"name\":\"a\",\"never\":[\"allow\"],\"match\":{"
+                            "\"toolPrefix\":\"t\",\"pathPrefix\":\"/zz\"}}],\"rules\":[");
+        small_rule(&document, n % rules, 0);
+        small_rule(&document, n / rules % rules, 1);
+        small_rule(&document, n / rules / rules, 2);
+        buf_text(&document, "]}");
+        struct policy *policy = compare_one(scope, buf_slice_of(&document), before, before_points, points);
+        policy_destroy(before);
+        before = policy;
+        uint32_t *swap = before_points;
+        before_points = points;
+        points = swap;
+    }
+    policy_destroy(before);
+    buf_finish(&document);
+    free(points);
+    free(before_points);
+}
+
 int main(int argc, char **argv)
 {
     static struct universe scope;
     uint64_t count = argc > 1 ? strtoull(argv[1], NULL, 10) : 200;
     scope_init(&scope);
     random_policies(&scope, count);
+    if (argc > 2 && strcmp(argv[2], "all") == 0) {
+        all_small_policies(&scope);
+    }
     for (size_t i = 0; i < COUNT(inputs); i++) {
         json_finish(&scope.docs[i]);
     }
