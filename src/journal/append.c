@@ -398,7 +398,8 @@ static bool open_locked(struct journal *journal, struct slice detail, struct buf
         return false;
     }
     bool first = ending.chain.seq == 0;
-    bool flush = journal->mode != JOURNAL_FSYNC_NEVER;
+    /* A new file's anchor must not be lost; a later boot is an event like any other. */
+    bool flush = must_flush(journal, first);
     if (!first && detail.ptr == NULL) {
         return true; /* no boot is told; the first commit reads the tail anew */
     }

@@ -124,7 +124,7 @@ static bool is_secret_option(const struct json_value *v)
     struct slice text = json_str(v);
     return v->type == JSON_STRING && slice_starts_with(text, SLICE("-")) &&
            memchr(text.ptr, '=', text.len) == NULL && memchr(text.ptr, ' ', text.len) == NULL &&
-           secret_name(text) != SECRET_NAME_NO;
+           secret_name(text, false) != SECRET_NAME_NO;
 }
 
 /* Takes what was written since `mark` back if it does not fit. */
@@ -233,8 +233,8 @@ static enum secret_name stricter(enum secret_name a, enum secret_name b)
 /* A name counts as it was and as it will stand, so that what is redacted once stays as it is. */
 static enum secret_name kind_of_name(struct slice name, struct slice clean)
 {
-    enum secret_name kind = secret_name(name);
-    return clean.ptr == name.ptr ? kind : stricter(kind, secret_name(clean));
+    enum secret_name kind = secret_name(name, false);
+    return clean.ptr == name.ptr ? kind : stricter(kind, secret_name(clean, false));
 }
 
 /* {"name": "API_KEY", "value": "…"}, as environments and headers are written. */

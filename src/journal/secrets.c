@@ -1,217 +1,13 @@
-/* The tables of secrets, and the walk through a text that uses them.
+/* The walk through a text that finds what looks like a credential.
  *
  * People read redacted texts before they approve a call, so a call must not be able to hide a command behind
  * something that merely looks like a secret: a value in a text ends where a shell would see anything but a
  * plain word, and one that holds a command substitution is left as it is. */
 #include "journal/secrets.h"
+#include "journal/ascii.h"
 
-#include <stdint.h>
-
-#define NAME_LENGTH  256u  /* of a member's name, letters and digits only; what follows is not looked at */
 #define WORD_LENGTH  64u   /* of a name in a text: `NAME=value` */
 #define VALUE_LENGTH 8192u /* of a quoted value in a text */
-
-/* ---- Names ---- */
-
-struct name_pattern {
-    struct slice word; /* lower case, letters and digits */
-    bool whole;        /* the name is the word; else it ends with it, digits after it not counted */
-    uint8_t kind;      /* enum secret_name */
-    bool in_text;      /* also in a text, as in `NAME=value`, `NAME: value`, `--NAME value` */
-};
-
-/* Words that a name may have anywhere in it. */
-static const struct name_pattern words_anywhere[] = {
-    {{"password", 8}, false, SECRET_NAME_ALL, true},     {{"passwd", 6}, false, SECRET_NAME_ALL, true},
-    {{"passphrase", 10}, false, SECRET_NAME_ALL, true},  {{"passcode", 8}, false, SECRET_NAME_ALL, true},
-    {{"passwort", 8}, false, SECRET_NAME_ALL, true},     {{"secret", 6}, false, SECRET_NAME_TEXT, true},
-    {{"credential", 10}, false, SECRET_NAME_TEXT, true}, {{"apikey", 6}, false, SECRET_NAME_TEXT, true},
-    {{"privatekey", 10}, false, SECRET_NAME_TEXT, true},
-};
-
-/* Words that a name ends with, one list for each last letter. */
-static const struct name_pattern words_on_c[] = {
-    {{"cvc", 3}, true, SECRET_NAME_ALL, false},
-};
-static const struct name_pattern words_on_d[] = {
-    {{"pwd", 3}, false, SECRET_NAME_ALL, true},
-};
-static const struct name_pattern words_on_e[] = {
-    {{"cookie", 6}, false, SECRET_NAME_TEXT, true},
-    {{"signature", 9}, false, SECRET_NAME_TEXT, true},
-};
-static const struct name_pattern words_on_g[] = {
-    {{"connectionstring", 16}, false, SECRET_NAME_TEXT, true},
-    {{"sig", 3}, true, SECRET_NAME_TEXT, true},
-};
-static const struct name_pattern words_on_h[] = {
-    {{"auth", 4}, false, SECRET_NAME_TEXT, false},
-};
-static const struct name_pattern words_on_k[] = {
-    {{"psk", 3}, true, SECRET_NAME_ALL, true},
-};
-static const struct name_pattern words_on_n[] = {
-    {{"token", 5}, false, SECRET_NAME_TEXT, true},
-    {{"authorization", 13}, false, SECRET_NAME_TEXT, true},
-    {{"pin", 3}, true, SECRET_NAME_ALL, false},
-};
-static const struct name_pattern words_on_p[] = {
-    {{"otp", 3}, true, SECRET_NAME_ALL, false},
-    {{"totp", 4}, true, SECRET_NAME_ALL, false},
-};
-static const struct name_pattern words_on_r[] = {
-    {{"bearer", 6}, false, SECRET_NAME_TEXT, false},
-};
-static const struct name_pattern words_on_s[] = {
-    {{"tokens", 6}, false, SECRET_NAME_TEXT, false},
-    {{"cookies", 7}, false, SECRET_NAME_TEXT, false},
-    {{"pass", 4}, true, SECRET_NAME_TEXT, false},
-    {{"dbpass", 6}, false, SECRET_NAME_ALL, true},
-};
-static const struct name_pattern words_on_t[] = {
-    {{"jwt", 3}, false, SECRET_NAME_TEXT, true},
-};
-static const struct name_pattern words_on_v[] = {
-    {{"cvv", 3}, true, SECRET_NAME_ALL, false},
-};
-static const struct name_pattern words_on_y[] = {
-    {{"accesskey", 9}, false, SECRET_NAME_TEXT, true},
-    {{"accountkey", 10}, false, SECRET_NAME_TEXT, true},
-    {{"authkey", 7}, false, SECRET_NAME_TEXT, true},
-    {{"clientkey", 9}, false, SECRET_NAME_TEXT, true},
-    {{"deploykey", 9}, false, SECRET_NAME_TEXT, true},
-    {{"encryptionkey", 13}, false, SECRET_NAME_TEXT, true},
-    {{"hmackey", 7}, false, SECRET_NAME_TEXT, true},
-    {{"masterkey", 9}, false, SECRET_NAME_TEXT, true},
-    {{"servicekey", 10}, false, SECRET_NAME_TEXT, true},
-    {{"sharedkey", 9}, false, SECRET_NAME_TEXT, true},
-    {{"signingkey", 10}, false, SECRET_NAME_TEXT, true},
-    {{"sshkey", 6}, false, SECRET_NAME_TEXT, true},
-};
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-#define LIST(array)                                                                                          \
-    {                                                                                                        \
-        (array), COUNT(array)                                                                                \
-    }
-
-static const struct name_list {
-    const struct name_pattern *words;
-    size_t count;
-} words_by_end[128] = {
-    ['c'] = LIST(words_on_c), ['d'] = LIST(words_on_d), ['e'] = LIST(words_on_e), ['g'] = LIST(words_on_g),
-    ['h'] = LIST(words_on_h), ['k'] = LIST(words_on_k), ['n'] = LIST(words_on_n), ['p'] = LIST(words_on_p),
-    ['r'] = LIST(words_on_r), ['s'] = LIST(words_on_s), ['t'] = LIST(words_on_t), ['v'] = LIST(words_on_v),
-    ['y'] = LIST(words_on_y),
-};
-
-/* The working directory of a shell. */
-static const char *const not_secret[] = {"pwd", "oldpwd"};
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_alnum(char c)
-{
-    return is_digit(c) || is_letter(c);
-}
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-static const struct slice mark = {"[redacted", 9};
-
-/* A name as the tables have it, without the marks of what was redacted in it: those name what was there. */
-static struct slice plain_name(struct slice name, char out[NAME_LENGTH])
-{
-    size_t len = 0;
-    for (size_t i = 0; i < name.len && len < NAME_LENGTH; i++) {
-        if (is_alnum(name.ptr[i])) {
-            out[len++] = lower(name.ptr[i]);
-        } else if (name.ptr[i] == '[' && slice_starts_with(slice_from(name, i), mark)) {
-            const char *end = memchr(name.ptr + i, ']', name.len - i);
-            i = end == NULL ? name.len - 1 : (size_t)(end - name.ptr);
-        }
-    }
-    return (struct slice){out, len};
-}
-
-static bool name_has(struct slice name, struct slice word)
-{
-    for (size_t i = 0; i + word.len <= name.len; i++) {
-        if (name.ptr[i] == word.ptr[0] && memcmp(name.ptr + i, word.ptr, word.len) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-#define BIT(c) (UINT32_C(1) << ((c)&31))
-
-static enum secret_name kind_of(const struct name_pattern *pattern, bool in_text)
-{
-    return pattern->in_text || !in_text ? (enum secret_name)pattern->kind : SECRET_NAME_NO;
-}
-
-/* A word that stands anywhere in the name. */
-static enum secret_name look_inside(struct slice name, bool in_text)
-{
-    uint32_t letters = 0;
-    for (size_t i = 0; i < name.len; i++) {
-        letters |= BIT(name.ptr[i]);
-    }
-    for (size_t i = 0; i < COUNT(words_anywhere); i++) {
-        struct slice word = words_anywhere[i].word;
-        uint32_t needed = BIT(word.ptr[0]) | BIT(word.ptr[word.len - 1]);
-        if ((letters & needed) == needed && name_has(name, word)) {
-            return kind_of(&words_anywhere[i], in_text);
-        }
-    }
-    return SECRET_NAME_NO;
-}
-
-static enum secret_name look_up(struct slice raw, bool in_text)
-{
-    char bytes[NAME_LENGTH];
-    struct slice name = plain_name(raw, bytes);
-    struct slice stem = name; /* without the digits at its end */
-    while (stem.len > 0 && is_digit(name.ptr[stem.len - 1])) {
-        stem.len--;
-    }
-    if (stem.len < 3) {
-        return SECRET_NAME_NO; /* shorter than every word of the tables */
-    }
-    for (size_t i = 0; i < COUNT(not_secret); i++) {
-        if (slice_is(name, not_secret[i])) {
-            return SECRET_NAME_NO;
-        }
-    }
-    const struct name_list *list = &words_by_end[(unsigned char)stem.ptr[stem.len - 1]];
-    for (size_t i = 0; i < list->count; i++) {
-        const struct name_pattern *pattern = &list->words[i];
-        if (slice_ends_with(stem, pattern->word) && (!pattern->whole || name.len == pattern->word.len)) {
-            enum secret_name kind = kind_of(pattern, in_text);
-            if (kind != SECRET_NAME_NO) {
-                return kind;
-            }
-        }
-    }
-    return look_inside(name, in_text);
-}
-
-enum secret_name secret_name(struct slice name)
-{
-    return look_up(name, false);
-}
 
 /* ---- Credentials that begin with a word of their own ---- */
 
@@ -333,13 +129,13 @@ static const uint32_t seconds[256] = {
 
 static bool in_run(char c, enum run run)
 {
-    if (is_digit(c) || (c >= 'A' && c <= 'Z')) {
+    if (is_digit(c) || is_upper(c)) {
         return true;
     }
     if (run == UPPER) {
         return false;
     }
-    if (c >= 'a' && c <= 'z') {
+    if (is_lower(c)) {
         return true;
     }
     switch (c) {
@@ -531,8 +327,8 @@ static bool is_quote(char c)
 /* Text that a shell would run, or that is a secret no more: left for people to see. */
 static bool stays_visible(struct slice value)
 {
-    return value.len == 0 || slice_starts_with(value, mark) || memchr(value.ptr, '`', value.len) != NULL ||
-           memmem(value.ptr, value.len, "$(", 2) != NULL;
+    return value.len == 0 || slice_starts_with(value, REDACTED_MARK) ||
+           memchr(value.ptr, '`', value.len) != NULL || memmem(value.ptr, value.len, "$(", 2) != NULL;
 }
 
 /* scheme://user:PASSWORD@host: notes where the password is, and goes on with what stands before it. Reads no
@@ -660,7 +456,7 @@ static bool find_assignment(const struct secret_scan *scan, size_t at, struct se
     while (start > floor && end - start < WORD_LENGTH && in_name(text.ptr[start - 1])) {
         start--;
     }
-    if (look_up((struct slice){text.ptr + start, end - start}, true) == SECRET_NAME_NO) {
+    if (secret_name((struct slice){text.ptr + start, end - start}, true) == SECRET_NAME_NO) {
         return false;
     }
     bool header = !closed && text.ptr[at] == ':' && start > floor && is_quote(text.ptr[start - 1]);
@@ -683,7 +479,7 @@ static bool find_option(const struct secret_scan *scan, size_t at, struct secret
         end++;
     }
     if (end == name || end >= text.len || !is_space(text.ptr[end]) ||
-        look_up((struct slice){text.ptr + name, end - name}, true) == SECRET_NAME_NO) {
+        secret_name((struct slice){text.ptr + name, end - name}, true) == SECRET_NAME_NO) {
         return false;
     }
     size_t value = skip_spaces(text, end, 8);

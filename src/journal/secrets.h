@@ -13,8 +13,9 @@ enum secret_name {
     SECRET_NAME_ALL,  /* whatever it holds is secret */
 };
 
-/* Case and everything but letters and digits is ignored: api-key, apiKey and API_KEY are one name. */
-enum secret_name secret_name(struct slice name);
+/* Case and everything but letters and digits is ignored: api-key, apiKey and API_KEY are one name. `in_text`:
+ * the name stands in a text, as in `NAME=value`, where fewer names are telling. */
+enum secret_name secret_name(struct slice name, bool in_text);
 
 /* One credential in a text: the bytes from start to end (excluded) are the secret part. */
 struct secret {
@@ -27,9 +28,9 @@ struct secret {
 struct secret_scan {
     struct slice text;
     size_t stop;
-    size_t at;        /* the walk's own: everything before is done */
-    size_t floor;     /* the walk's own: the end of the last one found; nothing looks back beyond it */
-    size_t jwt_until; /* the walk's own: no JWT starts before this */
+    size_t at;              /* the walk's own: everything before is done */
+    size_t floor;           /* the walk's own: the end of the last one found; nothing looks back beyond it */
+    size_t jwt_until;       /* the walk's own: no JWT starts before this */
     size_t url_at, url_end; /* the walk's own: a URL's password that lies ahead; url_end 0: none */
 };
 
