@@ -9,7 +9,10 @@ static const char letters[] = "abcdefghijkmnopqrstuvwxyz"; /* no l: it looks lik
 
 static char lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+    if (c >= 'A' && c <= 'Z') {
+        return (char)(c | 0x20);
+    }
+    return c;
 }
 
 static bool is_letter(char c)

@@ -32,12 +32,13 @@ static bool read_boot_id(char ret_id[BOOT_ID_SIZE])
 
 struct store *store_open_in_boot(const char *state_dir, const char *boot_id, struct buf *ret_error)
 {
-    struct store *store = strlen(boot_id) < BOOT_ID_SIZE ? calloc(1, sizeof(*store)) : NULL;
+    size_t id_len = strlen(boot_id);
+    struct store *store = id_len < BOOT_ID_SIZE ? calloc(1, sizeof(*store)) : NULL;
     if (store == NULL) {
         buf_text(ret_error, "the store of approvals: out of memory");
         return NULL;
     }
-    memcpy(store->boot_id, boot_id, strlen(boot_id));
+    memcpy(store->boot_id, boot_id, id_len + 1);
     if (!database_open(&store->db, state_dir, STORE_NAME, ret_error)) {
         free(store);
         return NULL;

@@ -42,7 +42,10 @@ static inline bool is_alnum(char c)
 
 static inline char lower(char c)
 {
-    return is_upper(c) ? (char)(c + ('a' - 'A')) : c;
+    if (is_upper(c)) {
+        return (char)(c | 0x20);
+    }
+    return c;
 }
 
 #endif

@@ -459,12 +459,15 @@ static bool find_assignment(const struct secret_scan *scan, size_t at, struct se
     if (secret_name((struct slice){text.ptr + start, end - start}, true) == SECRET_NAME_NO) {
         return false;
     }
-    bool header = !closed && text.ptr[at] == ':' && start > floor && is_quote(text.ptr[start - 1]);
+    char around = '\0';
+    if (!closed && text.ptr[at] == ':' && start > floor && is_quote(text.ptr[start - 1])) {
+        around = text.ptr[start - 1]; /* a header: 'NAME: value' */
+    }
     size_t after = at + 1;
     if (after < text.len && (text.ptr[after] == '=' || text.ptr[after] == '>')) {
         after++; /* ==, :=, => */
     }
-    return find_value(text, after, header ? text.ptr[start - 1] : '\0', ret_secret);
+    return find_value(text, after, around, ret_secret);
 }
 
 /* `--NAME value`; with a `=` between them it is an assignment. */

@@ -236,7 +236,7 @@ bool journal_verify(const char *const *files, size_t count, struct slice head,
 {
     struct verifier v = {0};
     bool done = line_reader_init(&v.reader);
-    buf_init(&v.bytes, (size_t)JOURNAL_LINE_MAX + 2 * READ_SIZE);
+    buf_init(&v.bytes, (size_t)JOURNAL_LINE_MAX + (size_t)2 * READ_SIZE);
     if (!done) {
         buf_text(ret_error, "journal: out of memory, or libcrypto has no SHA-256");
     } else if (head.len != 0 && !read_head(head, &v.head)) {
