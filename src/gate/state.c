@@ -3,11 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/gate.h"
 
 /* Makes every missing directory of `dir`, which is changed on the way and put back. */
 static bool make_missing(char *dir)
@@ -65,24 +63,4 @@ int state_open(const char *dir, struct buf *ret_error)
         return fail(ret_error, dir, why);
     }
     return fd;
-}
-
-/* From the user database: an agent may set HOME. */
-bool gate_home_dir(struct buf *ret_path)
-{
-    struct passwd entry, *found = NULL;
-    char strings[16 << 10];
-    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) != 0 || !found ||
-        found->pw_dir[0] != '/')
-        return false;
-    buf_text(ret_path, found->pw_dir);
-    return buf_ok(ret_path);
-}
-
-bool gate_default_state_dir(struct buf *ret_path)
-{
-    if (!gate_home_dir(ret_path))
-        return false;
-    buf_text(ret_path, "/.local/state/callgate");
-    return buf_ok(ret_path);
 }

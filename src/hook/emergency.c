@@ -87,11 +87,13 @@ _Noreturn void emergency_answer(const struct hook_event *event, enum hook_answer
     _exit(DENY_BY_CODE);
 }
 
-/* A file that is opened later must not become standard output. */
+/* A file that is opened later must not become standard output. What takes its place cannot be written to, so
+ * that an answer that nobody gets is seen to fail. */
 static void hold_standard_descriptors(void)
 {
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
     for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR | O_NOCTTY) != fd)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd] | O_NOCTTY) != fd)
             _exit(DENY_BY_CODE);
 }
 
