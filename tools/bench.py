@@ -12,6 +12,8 @@ import tempfile
 import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(TOP, "bench"))
+from hook_bench import hooks  # noqa: E402
 BUILD = os.path.join(TOP, "build")
 CALLGATE = os.path.join(BUILD, "callgate")
 
@@ -89,6 +91,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         process_start(folder, results)
         proxy(folder, results, args.calls)
+        hooks(results)
     show(results)
     with open(args.json, "w") as file:
         json.dump(results, file, indent=1)
