@@ -11,6 +11,8 @@ import sys
 import tempfile
 
 CALLGATE = os.path.abspath(sys.argv[1])
+# What install names: the program without shared objects, where it is built.
+PROGRAM = CALLGATE + "-static" if os.path.exists(CALLGATE + "-static") else CALLGATE
 passed = failed = 0
 
 # Real forms of each host's settings. What Python's json cannot read stands beside its meaning.
@@ -69,7 +71,7 @@ def meaning(text):
 def without_ours(value):
     """The same without our hooks and what is empty then."""
     if isinstance(value, dict):
-        if any(isinstance(v, str) and v.startswith(CALLGATE) for v in value.values()):
+        if any(isinstance(v, str) and v.startswith(PROGRAM) for v in value.values()):
             return None
         value = {k: without_ours(v) for k, v in value.items() if k != "version"}
         if value.get("hooks", True) == []:
@@ -121,8 +123,8 @@ def there_and_back(host, name, text):
         check(f"{what}: installs", result.returncode == 0, result.stderr)
         after = h.read(name)
         check(f"{what}: is well-formed", isinstance(meaning(after), dict))
-        check(f"{what}: names the program {COUNTS[host]} times", after.count(f'"command": "{CALLGATE}') == COUNTS[host] or
-              after.count(f'"command":"{CALLGATE}') == COUNTS[host], after)
+        check(f"{what}: names the program {COUNTS[host]} times", after.count(f'"command": "{PROGRAM}') == COUNTS[host] or
+              after.count(f'"command":"{PROGRAM}') == COUNTS[host], after)
         check(f"{what}: means the same for others", without_ours(meaning(after)) == without_ours(meaning(text)), after)
         check(f"{what}: keeps its mode", stat.S_IMODE(os.stat(h.path(name)).st_mode) == 0o640)
         check(f"{what}: installs again", h.install(host, "--grant").returncode == 0)
@@ -159,7 +161,7 @@ def without_record(host, name, text):
         for file in os.listdir(h.path("state/hooks")):
             os.remove(h.path("state/hooks/" + file))
         check(f"{what}: uninstalls", h.run("uninstall", host).returncode == 0)
-        check(f"{what}: nothing of ours is left", CALLGATE not in h.read(name), h.read(name))
+        check(f"{what}: nothing of ours is left", PROGRAM not in h.read(name), h.read(name))
         check(f"{what}: all of others' is", without_ours(meaning(h.read(name))) == without_ours(meaning(text)), h.read(name))
 
 
@@ -177,7 +179,7 @@ def a_link(host, name):
         os.makedirs(os.path.dirname(h.path(name)))
         os.symlink(h.path("dotfiles/settings"), h.path(name))
         check(f"{host} link: installs", h.install(host).returncode == 0)
-        check(f"{host} link: stays a link", os.path.islink(h.path(name)) and CALLGATE in h.read("dotfiles/settings"))
+        check(f"{host} link: stays a link", os.path.islink(h.path(name)) and PROGRAM in h.read("dotfiles/settings"))
         check(f"{host} link: uninstalls", h.run("uninstall", host).returncode == 0)
         check(f"{host} link: as it was", os.path.islink(h.path(name)) and h.read("dotfiles/settings") == "{}\n")
         os.remove(h.path("dotfiles/settings"))
@@ -208,7 +210,7 @@ def protection():
             return subprocess.run(command, input=json.dumps(message), capture_output=True, text=True).stdout
 
         for path in ("policy.json", ".claude/settings.json", "state/journal.jsonl", "state", "p/.claude/settings.local.json",
-                     ".claude/../policy.json", "/etc/callgate/policy.json", CALLGATE, ".config/callgate/protect-claude-code.json",
+                     ".claude/../policy.json", "/etc/callgate/policy.json", PROGRAM, ".config/callgate/protect-claude-code.json",
                      ".claude.json", f"file://{h.home}/policy.json"):
             check(f"writing {path} is denied", '"deny"' in judge(path), judge(path))
         check("the rest is not", '"allow"' in judge("src/a.c"))
@@ -258,7 +260,7 @@ def plugin():
     with Home() as h:
         name = ".config/opencode/plugins/callgate.js"
         check("plugin: installs", h.install("opencode").returncode == 0)
-        check("plugin: with its command", f'const COMMAND = ["{CALLGATE}", "hook", "opencode", ' in h.read(name))
+        check("plugin: with its command", f'const COMMAND = ["{PROGRAM}", "hook", "opencode", ' in h.read(name))
         check("plugin: again", h.install("opencode").returncode == 0)
         check("plugin: uninstalls", h.run("uninstall", "opencode").returncode == 0 and not os.path.exists(h.path(name)))
         h.write(name, "export const Other = 1\n")
