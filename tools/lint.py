@@ -61,7 +61,7 @@ def check_file(path):
         if path.startswith("src/") and room in BELOW and found and found.group(1) not in BELOW[room] | {room}:
             fail(path, number, f"{room} may not know {found.group(1)}: arrows go down")
     start = None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1) if not path.startswith("tests/") else ():  # a table of cases may be long
         if line == "{":
             start = number
         elif line == "}" and start:

@@ -27,7 +27,7 @@ static struct json_short round_to(double d, int count)
             number.digits = number.digits * 10 + (uint64_t)(*at - '0');
         }
     }
-    number.power = atoi(at + 1) - (count - 1);
+    number.power = (int)strtol(at + 1, NULL, 10) - (count - 1);
     return number;
 }
 
