@@ -98,11 +98,11 @@ def main():
     else:
         style()
         if build("build", []):
-            tests("build", ["unit", "cases", "differential", "e2e", "install"])
+            tests("build", ["unit", "cases", "differential", "cli", "e2e", "install"])
             if args.soak:
                 tests("build", ["soak"])
         if build("build-asan", SANITIZE):
-            tests("build-asan", ["unit", "cases", "e2e", "fuzz"])
+            tests("build-asan", ["unit", "cases", "cli", "e2e", "fuzz"])
         build("build-clang", [], env={"CC": "clang-14"})
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed or not passed else 0

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+"""test.py CALLGATE [MCP_SERVER]: the commands of a policy author and an operator, each as a person calls it.
+
+Ends with 'N passed, N failed'. MCP_SERVER is a server that answers every call (bench/mcp_server)."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+CALLGATE = os.path.abspath(sys.argv[1])
+SERVER = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
+passed = failed = 0
+
+DENY_RM = {"id": "no-rm", "effect": "deny", "match": {"tool": "rm"}, "reason": "gone is gone"}
+ALLOW_LS = {"id": "ls", "effect": "auto_approve", "match": {"tool": "ls"}}
+ASK_CP = {"id": "ask-cp", "effect": "require_approval", "match": {"tool": "cp"}}
+
+
+def check(what, ok, seen=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"failed: {what}\n    {str(seen)[:2000]}")
+
+
+def run(*argv, stdin="", code=None, what=None):
+    done = subprocess.run([CALLGATE, *argv], input=stdin, capture_output=True, text=True, timeout=120)
+    if code is not None:
+        check(what or f"{argv[0]} exits {code}", done.returncode == code, (done.returncode, done.stdout, done.stderr))
+    return done
+
+
+class Folder:
+    """A folder of files for one test, and the working directory of nothing: names are absolute."""
+
+    def __enter__(self):
+        self.held = tempfile.TemporaryDirectory()
+        self.path = os.path.realpath(self.held.name)
+        return self
+
+    def __exit__(self, *args):
+        self.held.cleanup()
+
+    def write(self, name, content):
+        path = os.path.join(self.path, name)
+        with open(path, "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+
+def test_explain():
+    with Folder() as f:
+        policy = f.write("p.json", [
+            {"id": "secret", "effect": "deny", "match": {"pathPrefix": f.path + "/secret"}, "reason": "no"},
+            {"id": "pdf", "effect": "auto_approve", "match": {"tool": "put", "argEquals": {"mime": "pdf"}}},
+            {"id": "rest", "effect": "require_approval", "match": {"tool": "put"}}])
+        calls = "\n".join(json.dumps(c) for c in [
+            {"tool": "put", "input": {"path": f.path + "/a/../secret/x"}},
+            {"tool": "put", "input": {"mime": "text"}}, {"tool": "put", "input": {"mime": "pdf"}}, {"tool": ""}]) + "\n"
+        plain = run("eval", "--policy", policy, "-", stdin=calls, code=0).stdout.splitlines()
+        with_member = run("eval", "--explain", "--policy", policy, "-", stdin=calls, code=0).stdout.splitlines()
+        explained = run("explain", "--format", "json", "--policy", policy, "-", stdin=calls, code=0).stdout.splitlines()
+        for one, two, three in zip(plain, with_member, explained):
+            two, three = json.loads(two), json.loads(three)
+            check("eval --explain adds a member", two.pop("explain") == three, two)
+            check("and changes nothing else", two == json.loads(one) == three["decision"], (one, two))
+        last = [json.loads(line) for line in explained]
+        rules = last[0]["readings"][0]["rules"]
+        check("the path and where it came from",
+              last[0]["readings"][0]["path"] == f.path + "/secret/x" and
+              last[0]["readings"][0]["from"] == f.path + "/a/../secret/x", last[0])
+        check("the rule that matched", rules[-1]["rule"] == "secret" and rules[-1]["matched"], rules)
+        field = last[1]["readings"][0]["rules"][1]
+        check("the first field that failed, both values",
+              (field["field"], field["argument"], field["wanted"], field["got"]) == ("argEquals", "mime", "pdf", "text"), field)
+        check("file and line", field["file"] == policy and field["line"] == 1, field)
+        text = run("explain", "--policy", policy, "-", stdin=calls, code=0).stdout
+        check("the text says it in words", 'argument "mime", wants "pdf", the call has "text"' in text, text)
+
+
+def test_policy_tests():
+    with Folder() as f:
+        policy = f.write("p.json", [DENY_RM, ALLOW_LS, ASK_CP])
+        good = f.write("good.jsonl", "\n".join(json.dumps(t) for t in [
+            {"name": "rm", "call": {"tool": "rm"}, "want": {"kind": "deny", "rule": "no-rm"}},
+            {"name": "ls", "call": {"tool": "ls"}, "want": {"kind": "allow", "rule": "ls"}},
+            {"name": "cp approved", "call": {"tool": "cp"}, "now": 5, "want": {"kind": "allow"},
+             "approvals": [{"rule": "ask-cp", "channel": "C1", "thread": "1.1", "granted": 1, "expires": 9}]}]) + "\n")
+        done = run("test", "--policy", policy, "--min-coverage", "100", good, code=0)
+        check("all pass", done.stdout.endswith("3 passed, 0 failed\n"), done.stdout)
+        bad = f.write("bad.jsonl", json.dumps({"name": "wrong", "call": {"tool": "rm"}, "want": {"kind": "allow"}}) + "\n")
+        done = run("test", "--policy", policy, bad, code=1)
+        check("a failing test is explained", "FAIL wrong" in done.stdout and "'no-rm'" in done.stdout and
+              "matches" in done.stdout and "0 passed, 1 failed" in done.stdout, done.stdout)
+        check("rules that no test reached", "rule 'ls'" in done.stdout and "rule 'ask-cp'" in done.stdout, done.stdout)
+        run("test", "--policy", policy, "--min-coverage", "50", bad, good, code=1)
+        run("test", "--policy", policy, f.write("no.jsonl", "{\n"), code=2)
+        run("test", "--policy", policy, f.write("no2.jsonl", '{"name":"x","call":{"tool":"a"}}\n'), code=2)
+
+
+def test_diff():
+    with Folder() as f:
+        old = f.write("old.json", [DENY_RM, ALLOW_LS, ASK_CP])
+        stricter = f.write("stricter.json", [DENY_RM, dict(ALLOW_LS, effect="deny", reason="r"), ASK_CP])
+        weaker = f.write("weaker.json", [DENY_RM, ALLOW_LS, dict(ASK_CP, effect="auto_approve")])
+        violating = f.write("violating.json", [DENY_RM, ALLOW_LS, ASK_CP,
+                                               {"id": "w", "effect": "auto_approve", "match": {"tool": "rm"}}])
+        for new, violation, weak, any_ in ((old, 0, 0, 0), (stricter, 0, 0, 1), (weaker, 0, 1, 1), (violating, 1, 1, 1)):
+            for word, code in (("violation", violation), ("weaker", weak), ("any", any_)):
+                run("diff", "--fail-on", word, old, new, code=code, what=f"diff --fail-on {word} {os.path.basename(new)}")
+        answer = json.loads(run("diff", "--format", "json", old, weaker, code=1).stdout)
+        one = answer["classes"][0]
+        check("one class", len(answer["classes"]) == 1 and one["weaker"] and one["from"] == {"kind": "require", "rule": "ask-cp"}
+              and one["to"] == {"kind": "allow", "rule": "ask-cp"} and one["match"] == {"tool": "cp"}, answer)
+        for policy, side in ((old, "from"), (weaker, "to")):
+            decision = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(one["witness"]) + "\n").stdout)
+            check("the witness shows it", decision["kind"] == one[side]["kind"], (decision, one))
+        for key, value in (("approvers", 2), ("ttlMs", 5), ("scope", "call")):
+            changed = f.write("changed.json", [DENY_RM, ALLOW_LS, dict(ASK_CP, **{key: value})])
+            answer = json.loads(run("diff", "--format", "json", old, changed, code=0).stdout)
+            check(f"a stricter {key} is a class", len(answer["classes"]) == 1 and not answer["classes"][0]["weaker"], answer)
+            run("diff", changed, old, code=1, what=f"a weaker {key}")
+        listed = f.write("listed.json", {"rules": [DENY_RM, ALLOW_LS, ASK_CP], "requireAuthoredPolicy": ["x"]})
+        run("diff", listed, old, code=1, what="a default set that shrinks")
+        listed = f.write("paths.json", {"rules": [DENY_RM, ALLOW_LS, ASK_CP], "pathArguments": {"*": ["where"]}})
+        answer = json.loads(run("diff", "--format", "json", old, listed).stdout)
+        check("a path-argument list is a class of its own", any(c.get("list") == "pathArguments" for c in answer["classes"]), answer)
+
+
+def test_check_and_assert():
+    with Folder() as f:
+        owner = {"id": "o", "effect": "auto_approve", "match": {"tool": "t", "actor": "session_owner"}}
+        process = {"id": "c", "effect": "auto_approve", "match": {"tool": "t", "actor": "claude_process"}}
+        late = {"id": "late", "effect": "deny", "match": {"tool": "t"}, "reason": "r"}
+        policy = f.write("p.json", [owner, process, late])
+        answer = json.loads(run("check", "--format", "json", "--witness", "--policy", policy, code=0).stdout)
+        dead = [w for w in answer["warnings"] if w["kind"] == "dead"]
+        check("dead by union", len(dead) == 1 and dead[0]["rule"] == "late" and dead[0]["by"] == ["o", "c"], answer)
+        check("witnesses of the others", [w["rule"] for w in answer["witnesses"]] == ["o", "c"], answer)
+        for w in answer["witnesses"]:
+            got = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(w["call"]) + "\n").stdout)
+            check("a witness is decided by its rule", got.get("rule") == w["rule"], (got, w))
+        run("check", "--strict", "--policy", policy, code=1)
+        sarif = json.loads(run("check", "--format", "sarif", "--policy", policy, code=0).stdout)
+        check("SARIF", sarif["version"] == "2.1.0" and sarif["runs"][0]["results"][0]["ruleId"] == "dead", sarif)
+        safe = f.write("safe.json", [{"name": "safe", "match": {"tool": "t"}, "never": ["deny"]}])
+        check("proved", "safe: proved" in run("assert", "--policy", policy, safe, code=0).stdout)
+        unsafe = f.write("unsafe.json", [{"name": "unsafe", "match": {"tool": "t"}, "never": ["allow"]}])
+        answer = json.loads(run("assert", "--format", "json", "--policy", policy, unsafe, code=1).stdout)
+        got = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(answer["call"]) + "\n").stdout)
+        check("refuted by a call that is allowed", answer["result"] == "refuted" and got["kind"] == "allow", (answer, got))
+        run("assert", "--policy", policy, f.write("bad.json", [{"name": "x"}]), code=2)
+        document = {"rules": [ALLOW_LS], "assertions": [{"name": "n", "match": {"tool": "ls"}, "never": ["allow"]}]}
+        answer = json.loads(run("check", "--format", "json", "--policy", f.write("d.json", document), code=1).stdout)
+        check("a refuted assertion is a load error", answer["errors"][0]["code"] == "assertion-refuted", answer)
+        done = run("eval", "--policy", f.write("d.json", document), "-", stdin='{"tool":"ls"}\n', code=2)
+        check("and there is no policy", done.stdout == "", done.stdout)
+        document["assertions"][0]["never"] = ["deny"]
+        run("check", "--policy", f.write("d.json", document), code=0)
+
+
+class Gate:
+    """`callgate run` in front of a server that answers everything."""
+
+    def __init__(self, f, policy, *more):
+        self.state = os.path.join(f.path, "state")
+        self.process = subprocess.Popen([CALLGATE, "run", "--policy", policy, "--state", self.state, *more, "--", SERVER],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.id = 0
+        self.call("anything")  # up and running
+
+    def call(self, tool, arguments=None):
+        self.id += 1
+        self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.id, "method": "tools/call", "params": {
+            "name": tool, "arguments": arguments or {}}}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        return "denied" if answer["result"].get("isError") else "ran"
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def test_running_gate():
+    with Folder() as f:
+        policy = f.write("p.json", [DENY_RM, ALLOW_LS])
+        gate = Gate(f, policy)
+        state = ["--state", gate.state]
+        check("ran", gate.call("ls") == "ran")
+        check("denied", gate.call("rm") == "denied")
+        status = json.loads(run("status", "--format", "json", *state, code=0).stdout)
+        one = status["gates"][0]
+        check("status", len(status["gates"]) == 1 and one["pid"] == gate.process.pid and one["policy"]["rules"] == 2, status)
+
+        f.write("p.json", [DENY_RM, ALLOW_LS, {"id": "w", "effect": "auto_approve", "match": {"tool": "rm"}}])
+        done = run("reload", *state, code=1)
+        check("a violation is refused and named", "'w' weakens existing deny 'no-rm'" in done.stdout, done.stdout)
+        for text in ("", '[{"id":', "nonsense"):
+            f.write("p.json", text)
+            run("reload", *state, code=1, what=f"reload of {text!r}")
+        os.remove(policy)
+        run("reload", *state, code=1, what="reload of a deleted file")
+        check("still denied", gate.call("rm") == "denied")
+        status = json.loads(run("status", "--format", "json", *state, code=0).stdout)["gates"][0]
+        check("a refusal stays for review", status["refused"] and status["policy"]["digest"] == one["policy"]["digest"]
+              and status["policy"]["generation"] == 1, status)
+        check("dismissed", "1 refused" in run("dismiss", *state, code=0).stdout)
+        check("off the list", json.loads(run("status", "--format", "json", *state).stdout)["gates"][0]["refused"] is None)
+        f.write("p.json", [DENY_RM, ALLOW_LS, ASK_CP])
+        check("adopted", "generation 2" in run("reload", *state, code=0).stdout)
+
+        stats = {s["rule"]: s for s in json.loads(run("stats", "--format", "json", *state, code=0).stdout)}
+        check("stats", stats["no-rm"]["deny"] == 2 and stats["ls"]["allow"] == 1, stats)
+        gate.call("ls")
+        stats = {s["rule"]: s for s in json.loads(run("stats", "--format", "json", *state, code=0).stdout)}
+        check("stats go on", stats["no-rm"]["deny"] == 2 and stats["ls"]["allow"] == 2, stats)
+        unused = json.loads(run("check", "--format", "json", "--stats", *state, "--policy", policy, code=0).stdout)
+        check("a rule that never decided", [w["rule"] for w in unused["warnings"] if w["kind"] == "unused"] == ["ask-cp"], unused)
+        gate.close()
+        run("journal", "verify", os.path.join(gate.state, "journal.jsonl"), code=0)
+        check("no gate is left", json.loads(run("status", "--format", "json", *state).stdout)["gates"] == [])
+
+        journal = os.path.join(gate.state, "journal.jsonl")
+        done = run("replay", "--policy", policy, journal, code=0)
+        check("nothing flips", "0 would have been different" in done.stdout, done.stdout)
+        new = f.write("new.json", [ALLOW_LS, dict(DENY_RM, effect="auto_approve", **{"reason": None})])
+        f.write("new.json", [dict(ALLOW_LS, effect="deny", reason="r"),
+                             {"id": "rm", "effect": "auto_approve", "match": {"tool": "rm"}}])
+        flips = [json.loads(line) for line in run("replay", "--format", "json", "--policy", new, journal, code=1).stdout.splitlines()]
+        check("what flips", sorted((x["tool"], x["weaker"], x["exact"]) for x in flips) ==
+              [("ls", False, True), ("ls", False, True), ("rm", True, True), ("rm", True, True)], flips)
+
+
+def test_reload_under_load():
+    """Each call is judged by the old policy or by the new one: a mixture of both would let it through."""
+    with Folder() as f:
+        def deny(name):
+            return [{"id": name, "effect": "deny", "match": {"pathPrefix": f"{f.path}/{name}"}, "reason": name}]
+        policy = f.write("p.json", deny("one"))
+        gate = Gate(f, policy)
+        both = {"paths": [f"{f.path}/one/x", f"{f.path}/two/x"]}
+        results, end = set(), time.monotonic() + 3
+        turn = 0
+        while time.monotonic() < end:
+            turn += 1
+            f.write("new.json", deny("two" if turn % 2 else "one"))
+            os.replace(os.path.join(f.path, "new.json"), policy)
+            gate.process.send_signal(signal.SIGHUP)
+            results.update(gate.call("put", both) for _ in range(40))
+        check("never a mixture", results == {"denied"}, results)
+        gate.close()
+        rules, kinds = set(), set()
+        for line in open(os.path.join(gate.state, "journal.jsonl")):
+            event = json.loads(line)
+            kinds.add(event["kind"])
+            if event["kind"] == "policy.deny":
+                rules.add(event["ruleId"])
+        check("by either policy", rules == {"one", "two"} and "policy.loaded" in kinds, (rules, kinds))
+
+
+test_explain()
+test_policy_tests()
+test_diff()
+test_check_and_assert()
+if SERVER:
+    test_running_gate()
+    test_reload_under_load()
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
