@@ -46,8 +46,9 @@ def approvals(rng, batch):
         if rng.random() < 0.4:
             continue
         for _ in range(rng.randrange(1, 3)):
-            entry = {"rule": rule["id"], "channel": rng.choice(generate.CHANNELS[:2]), "thread": rng.choice(generate.THREADS[:2]),
-                     "granted": rng.choice((1000, 2000, 2001)), "expires": rng.choice((2000, 2001, 5000))}
+            entry = {"rule": rule["id"], "channel": rng.choice(generate.CHANNELS[:2]),
+                     "thread": rng.choice(generate.THREADS[:2]), "granted": rng.choice((1000, 2000, 2001)),
+                     "expires": rng.choice((2000, 2001, 5000))}
             if rule.get("scope") == "call":
                 entry["callOf"] = rng.choice(batch["calls"])
             out.append(entry)

@@ -7,9 +7,11 @@ from .generate import Number, Pairs, sometimes
 tables = batches.tables
 ODD = (None, True, "", "x", "*", "a*", "a?", "-", "-x", "a/b", ".", "..", "default", "admin", "user", "workspace", "deny",
        "auto_approve", "require_approval", "session_owner", "session", "\u00e9\U0001F511", "i" * 120, "i" * 121, "r" * 200,
-       "\U0001F511" * 201, "$ROOT/a", "a\0b", "p0", "p1", Number("0"), Number("1"), Number("-1"), Number("1.0"), Number("1.5"),
+       "\U0001F511" * 201, "$ROOT/a", "a\0b", "p0", "p1",
+       Number("0"), Number("1"), Number("-1"), Number("1.0"), Number("1.5"),
        Number("5e0"), Number("1e400"), Number("1e-400"), Number("86400000"), Number("86400001"), Number("2147483647"),
-       Number("2147483648"), Number("-2147483648"), Number("-2147483649"), Number("10"), Number("11"), Number("0e99999999999"),
+       Number("2147483648"), Number("-2147483648"), Number("-2147483649"), Number("10"), Number("11"),
+       Number("0e99999999999"),
        Number("9007199254740993"), [], {}, [""], ["x"], [Number("7")], {"x": "y"}, {"t": ["x", ""]})
 # `assertions` stays out: what one looks like is not said where documents are.
 KEYS = ("id", "effect", "match", "priority", "comment", "reason", "ttlMs", "approvers", "scope", "tool", "server", "channel",

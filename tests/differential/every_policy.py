@@ -22,7 +22,8 @@ ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 HOME = "/nonexistent-home"
 OUTER, INNER = "/nonexistent/a", "/nonexistent/a/b"
 MATCHES = ({"tool": "t"}, {"actor": "session_owner"}, {"pathPrefix": OUTER}, {"pathPrefix": INNER}, {"pathComponent": "b"},
-           {"tool": "t", "actor": "session_owner"}, {"tool": "t", "pathPrefix": OUTER}, {"actor": "session_owner", "pathPrefix": INNER})
+           {"tool": "t", "actor": "session_owner"}, {"tool": "t", "pathPrefix": OUTER},
+           {"actor": "session_owner", "pathPrefix": INNER})
 EFFECTS = ("auto_approve", "deny", "require_approval")
 STANDINGS = (("default", 100), ("default", 1), ("admin", 100))  # tier, priority
 INPUTS = ({}, {"path": "/nonexistent/c"}, {"path": OUTER + "/x"}, {"path": INNER}, {"path": 7},
@@ -38,9 +39,14 @@ def scope():
         yield json.dumps(rule, separators=(",", ":"))
 
 
+def named(rule, name):
+    return rule % ((name,) * rule.count("%s"))
+
+
 def texts():
     for tool, actor, given in itertools.product(("t", "u"), ("session_owner", "claude_process"), INPUTS):
-        yield json.dumps({"tool": tool, "actor": actor, "sessionKey": {"channel": "C1", "thread": "1.1"}, "input": given}).encode()
+        call = {"tool": tool, "actor": actor, "sessionKey": {"channel": "C1", "thread": "1.1"}, "input": given}
+        yield json.dumps(call).encode()
 
 
 class Oracle:
@@ -51,7 +57,7 @@ class Oracle:
         self.rules = {}
         for name in "abc":
             for index, text in enumerate(rules):
-                loaded = document.Document((f"[{text}]" % ((name,) * text.count("%s"))).encode(), None, place, set())
+                loaded = document.Document(f"[{named(text, name)}]".encode(), None, place, set())
                 if loaded.errors:
                     raise SystemExit(f"every_policy.py: {text}: {loaded.errors[0].code}")
                 self.rules[name, index] = loaded.rules[0]
@@ -93,7 +99,7 @@ def main():
     for number, chosen in enumerate(itertools.product(range(len(rules)), repeat=3)):
         if number % parts != part - 1:
             continue
-        text = "[" + ",".join(rules[index] % ((name,) * rules[index].count("%s")) for name, index in zip("abc", chosen)) + "]"
+        text = "[" + ",".join(named(rules[index], name) for name, index in zip("abc", chosen)) + "]"
         loaded, found = lib.load([(None, text.encode(), "")], base)
         for line, call, want in zip(lines, given, oracle.decide(chosen)):
             got = lib.decide(loaded, call, base) if loaded else json.dumps([each["code"] for each in found]).encode()
@@ -102,7 +108,8 @@ def main():
                 continue
             failed += 1
             if failed <= MOST_SHOWN:
-                print(f"policy {text}\n    call {line.decode()}\n    want {json.dumps(want)}\n    got  {got.decode()}", flush=True)
+                print(f"policy {text}\n    call {line.decode()}\n    want {json.dumps(want)}\n    got  {got.decode()}",
+                      flush=True)
         lib.lib.cg_policy_free(loaded)
     print(f"{(number + parts - part + 1) // parts} policies of {len(rules)} rules, {len(lines)} calls each")
     print(f"{passed} passed, {failed} failed")

@@ -102,10 +102,11 @@ def path(rng, fs, clean=False):
         return "$ROOT/" + text
     if pick < 0.85:
         return text
-    return rng.choice(("", "~", "~/", "~/" + text, "~" + text, ".", "..", "../" + text, "/", "//$ROOT/" + text, "~/../" + text,
-                       "$ROOT/l1", "$ROOT/l1/a", "l2", "/proc/self/root$ROOT/a", "/proc/self/../uptime", "/proc/uptime/..",
-                       "$ROOT", "$ROOT/../" + text, " $ROOT/" + text, text + "\0", "\0", "./" * 2045 + "abcde"[:rng.randrange(3, 6)],
-                       "./" * 2045 + "abcdef", "$ROOT/" + "n" * rng.choice((255, 256)), "none/" + "n" * 256,
+    return rng.choice(("", "~", "~/", "~/" + text, "~" + text, ".", "..", "../" + text, "/", "//$ROOT/" + text,
+                       "~/../" + text, "$ROOT/l1", "$ROOT/l1/a", "l2", "/proc/self/root$ROOT/a", "/proc/self/../uptime", "/proc/uptime/..",
+                       "$ROOT", "$ROOT/../" + text, " $ROOT/" + text, text + "\0", "\0", "./" * 2045 + "abcdef",
+                       "./" * 2045 + "abcde"[:rng.randrange(3, 6)], "$ROOT/" + "n" * rng.choice((255, 256)),
+                       "none/" + "n" * 256,
                        "ab/" * 1364 + "a", text + "/" + "../" * 60 + text))
 
 
@@ -113,14 +114,15 @@ def uri(rng, fs):
     text = path(rng, fs)
     if not text.startswith(("$ROOT", "/")):
         text = "$ROOT/" + text
-    head = rng.choice(("file://", "file://", "file:", "FILE://", "File:", "file://localhost", "file://LOCALHOST", "file:/",
-                       "file:///", " file://", "\t\n\x01file:", "\u00a0file://", "file://host", "file:x", "xfile:"))
+    head = rng.choice(("file://", "file://", "file:", "FILE://", "File:", "file://localhost", "file://LOCALHOST",
+                       "file:/", "file:///", " file://", "\t\n\x01file:", "\u00a0file://", "file://host", "file:x", "xfile:"))
     escaped = []
     for part in text.split("$ROOT"):
         escaped.append("".join(
             "".join(rng.choice(("%%%02x", "%%%02X")) % byte for byte in char.encode("utf-8"))
             if char not in "/" and sometimes(rng, 0.1) or char == "/" and sometimes(rng, 0.02) else char for char in part))
-    return head + "$ROOT".join(escaped) + rng.choice(("",) * 30 + ("?x", "#x", "\\", "%zz", "%", "%0", "%00", "%2e%2e", "/%2E%2e/a", "%ff", "+"))
+    return head + "$ROOT".join(escaped) + rng.choice(
+        ("",) * 30 + ("?x", "#x", "\\", "%zz", "%", "%0", "%00", "%2e%2e", "/%2E%2e/a", "%ff", "+"))
 
 
 # --- calls
@@ -217,7 +219,8 @@ def _escaped(rng, text):
             out.append(json.dumps(char)[1:-1])
         elif sometimes(rng, 0.01):
             units = char.encode("utf-16-be", "surrogatepass")
-            out.append("".join("\\u%04x" % int.from_bytes(units[index:index + 2], "big") for index in range(0, len(units), 2)))
+            out.append("".join("\\u%04x" % int.from_bytes(units[index:index + 2], "big")
+                               for index in range(0, len(units), 2)))
         elif char == "/" and sometimes(rng, 0.03):
             out.append("\\/")
         else:
@@ -253,7 +256,7 @@ def plain(item):
 
 
 def rule(rng, fs, name, tier):
-    effect = "deny" if tier == "workspace" else rng.choice(("auto_approve", "auto_approve", "deny", "deny", "require_approval"))
+    effect = "deny" if tier == "workspace" else rng.choice(("auto_approve",) * 2 + ("deny",) * 2 + ("require_approval",))
     out = {"id": name, "effect": effect, "match": match(rng, fs)}
     if tier is None and sometimes(rng, 0.4):
         out["match"]["tier"] = rng.choice(TIERS)

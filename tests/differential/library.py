@@ -14,7 +14,8 @@ class Document(ctypes.Structure):
 
 
 class Base(ctypes.Structure):
-    _fields_ = [("size", c_size), ("cwd", c_text), ("home", c_text), ("roots", ctypes.POINTER(c_text)), ("root_count", c_size)]
+    _fields_ = [("size", c_size), ("cwd", c_text), ("home", c_text), ("roots", ctypes.POINTER(c_text)),
+                ("root_count", c_size)]
 
 
 class Finding(ctypes.Structure):
@@ -34,8 +35,8 @@ class Approvals(ctypes.Structure):
 
 
 class Decision(ctypes.Structure):
-    _fields_ = [("size", c_size), ("kind", ctypes.c_int), ("rule", c_text), ("rule_length", c_size), ("ttl_ms", ctypes.c_uint32),
-                ("approvers", ctypes.c_uint32), ("reading", c_size), ("private_", ctypes.c_uint64 * 6)]
+    _fields_ = [("size", c_size), ("kind", ctypes.c_int), ("rule", c_text), ("rule_length", c_size),
+                ("ttl_ms", ctypes.c_uint32), ("approvers", ctypes.c_uint32), ("reading", c_size), ("private_", ctypes.c_uint64 * 6)]
 
 
 class Library:

@@ -96,7 +96,8 @@ def shrink(batch, text, lib, most=400):
     case.pop("approvals", None)
     while progress and most > 0:
         progress = False
-        for smaller in list(batches.reductions(case)) + [dict(case, changes=each) for each in batches.prune(case["changes"])]:
+        fewer = [dict(case, changes=each) for each in batches.prune(case["changes"])]
+        for smaller in list(batches.reductions(case)) + fewer:
             most -= 1
             try:
                 found = differences(smaller, lib)[0] if most > 0 else []

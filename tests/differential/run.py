@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Holds the program against the slow evaluator of tests/oracle on random input.
 
-usage: run.py [--callgate PROGRAM | --library libcallgate.so] [--seed N] [--calls N] [--documents N] [--reloads N] [--only KIND/INDEX]
+usage: run.py [--callgate PROGRAM | --library libcallgate.so] [--seed N] [--calls N] [--documents N] [--reloads N]
+              [--only KIND/INDEX]
 
-Decisions are compared whole, `check`'s errors with their places and order, its warnings of the specification's kinds, and
-`diff`'s violations (with the library instead: decisions after files have changed since the load). On a difference prints a case as small as it gets, in the form of tests/cases, and how to get
-back to where it was found. The last line is `N passed, N failed`. Exit 1 if any failed.
+Decisions are compared whole, `check`'s errors with their places and order, its warnings of the specification's kinds,
+and `diff`'s violations; with the library, in place of these, decisions after files have changed since the load. On a
+difference prints a case as small as it gets, in the form of tests/cases, and how to get back to where it was found.
+The last line is `N passed, N failed`. Exit 1 if any failed.
 """
 import argparse
 import json
@@ -48,7 +50,8 @@ class Run:
             self.passed += agreed
             for text, want, got in found[:1]:
                 if text is None:
-                    self.report("calls", index, json.dumps(dict(batch, calls=len(batch["calls"])))[:1500], str(want)[:200], str(got)[:200])
+                    line = json.dumps(dict(batch, calls=len(batch["calls"])))[:1500]
+                    self.report("calls", index, line, str(want)[:200], str(got)[:200])
                     continue
                 small = batches.shrink(batch, text, self.program)
                 line, got = batches.as_line(small, self.program)
