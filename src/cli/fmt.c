@@ -1,18 +1,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/files.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate fmt [--check] [TIER=]FILE...\n\n"
+    "usage: callgate fmt [--check|--write] [TIER=]FILE...\n\n"
     "Prints policy documents in the one layout that all of them can have: members in one order, a short rule "
     "on one line,\n"
     "ids and effects in columns. Every member is kept, comments and the order of the rules too, so that what "
     "it prints\n"
     "loads to the same policy. A document that does not load is refused, its errors told.\n\n"
     "  --check               print nothing but the names of files that have another layout\n"
+    "  --write               change the files instead: each whole or not at all, mode and owner kept\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 done, 1 a file has another layout (--check), 2 could not be done.\n";
 
@@ -40,70 +42,106 @@ static bool same_values(struct slice a, struct slice b)
     return good;
 }
 
+struct task {
+    const struct options *options;
+    bool check, write;
+};
+
 /* The text of a document that loads; false after telling its errors. */
-static bool load_text(const struct options *options, const char *argument, struct source_texts *ret_texts)
+static bool load_text(const struct task *task, const struct sources *sources, struct source_texts *ret_texts)
 {
-    struct sources sources;
     struct findings errors;
     struct buf lines;
     findings_init(&errors);
     buf_init(&lines, (size_t)64 << 20);
-    bool loaded = sources_init(&sources) && sources_add(&sources, argument, &lines);
-    if (loaded) {
-        struct policy *policy = sources_load(&sources, &options->base, ret_texts, &errors);
-        /* A workspace file with errors is only left out: that is no success here. */
-        loaded = policy && errors.count == 0 && !errors.failed && ret_texts->count == 1;
-        policy_destroy(policy);
-        sources_write_errors(&lines, &errors);
-    } else {
-        buf_byte(&lines, '\n');
-    }
+    struct policy *policy = sources_load(sources, &task->options->base, ret_texts, &errors);
+    /* A workspace file with errors is only left out: that is no success here. */
+    bool loaded = policy && errors.count == 0 && !errors.failed && ret_texts->count == 1;
+    policy_destroy(policy);
+    sources_write_errors(&lines, &errors);
     fwrite(lines.ptr, 1, lines.len, stderr);
     buf_finish(&lines);
     findings_finish(&errors);
-    sources_finish(&sources);
     return loaded;
 }
 
-static int format_file(const struct options *options, const char *argument, bool check)
+static int replace(const char *path, struct slice old, struct slice new)
 {
+    struct text_file file;
+    struct buf error;
+    buf_init(&error, 64u << 10);
+    bool done = text_file_read(&file, path, LIMIT_POLICY_BYTES, &error);
+    if (done) {
+        done = slice_eq(buf_slice_of(&file.text), old);
+        if (!done)
+            buf_printf(&error, "%s was changed by somebody else meanwhile: try again", path);
+        done = done && text_file_replace(&file, new, 0600, &error);
+        text_file_finish(&file);
+    }
+    if (!done)
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    buf_finish(&error);
+    return done ? EXIT_YES : EXIT_UNABLE;
+}
+
+static int finish_file(const struct task *task, const char *path, const char *argument, struct slice old,
+                       struct slice new, const struct buf *out)
+{
+    if (!task->check && !task->write)
+        return print(out);
+    if (slice_eq(old, new))
+        return EXIT_YES;
+    if (task->write)
+        return replace(path, old, new);
+    return printf("%s\n", argument) > 0 && fflush(stdout) == 0 ? EXIT_NO : EXIT_UNABLE;
+}
+
+static int format_file(const struct task *task, const char *argument)
+{
+    struct sources sources;
     struct source_texts texts = {0};
-    struct buf out;
+    struct buf out, error;
     int code = EXIT_UNABLE;
     buf_init(&out, (size_t)4 << 30);
-    if (load_text(options, argument, &texts)) {
+    buf_init(&error, 64u << 10);
+    if (!sources_init(&sources) || !sources_add(&sources, argument, &error)) {
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    } else if (load_text(task, &sources, &texts)) {
         struct slice text = buf_slice_of(&texts.list[0]);
-        if (!policy_write_layout(&out, text) || !same_values(text, buf_slice_of(&out)))
-            say("%s: no layout that holds the same can be made; nothing is printed", argument);
-        else if (!check)
-            code = print(&out);
-        else if (slice_eq(text, buf_slice_of(&out)))
-            code = EXIT_YES;
+        if (policy_write_layout(&out, text) && same_values(text, buf_slice_of(&out)))
+            code = finish_file(task, sources.files[0].path, argument, text, buf_slice_of(&out), &out);
         else
-            code = printf("%s\n", argument) > 0 && fflush(stdout) == 0 ? EXIT_NO : EXIT_UNABLE;
+            say("%s: no layout that holds the same can be made; nothing is printed", argument);
     }
     buf_finish(&out);
+    buf_finish(&error);
     source_texts_finish(&texts);
+    sources_finish(&sources);
     return code;
 }
 
 static int run(int argc, char **argv)
 {
     struct options options;
-    bool check = false;
-    const struct option_spec own[] = {{"check", OPTION_FLAG, &check}};
-    int code = options_read(&options, &command_fmt, argc, argv, TAKES_PATHS, own, 1);
+    struct task task = {.options = &options};
+    const struct option_spec own[] = {{"check", OPTION_FLAG, &task.check},
+                                      {"write", OPTION_FLAG, &task.write}};
+    int code = options_read(&options, &command_fmt, argc, argv, TAKES_PATHS, own, 2);
     if (code != -1)
         return code;
     code = EXIT_YES;
     if (options.argc == 0)
         code = usage_error(&command_fmt, "name the files to lay out");
+    else if (task.check && task.write)
+        code = usage_error(&command_fmt, "--check and --write do not go together");
+    if (code != EXIT_YES)
+        options.argc = 0;
     for (int i = 0; i < options.argc; i++) {
-        int one = format_file(&options, options.argv[i], check);
+        int one = format_file(&task, options.argv[i]);
         code = one > code ? one : code;
     }
     options_finish(&options);
     return code;
 }
 
-const struct command command_fmt = {"fmt", "print policy documents in their one layout", usage, run};
+const struct command command_fmt = {"fmt", "lay policy documents out in the one way", usage, run};

@@ -383,7 +383,7 @@ static bool write_protect_file(struct work *w)
         write_protection(&text, w->options->place.host, paths, distinct(paths, count));
     buf_byte(&w->record.protect, '\0');
     bool ok = paths && buf_ok(&text) && buf_ok(&w->record.protect) &&
-              text_file_read(&file, w->record.protect.ptr, w->error);
+              text_file_read(&file, w->record.protect.ptr, LIMIT_MESSAGE_BYTES, w->error);
     if (buf_ok(&w->record.protect))
         w->record.protect.len--;
     if (ok) {
@@ -480,7 +480,7 @@ static bool work_init(struct work *w, const struct hook_install_options *options
     bool ok = hook_place_path(&options->place, &path);
     if (!ok)
         buf_printf(ret_error, "%s has no such place", options->place.host->summary);
-    ok = ok && text_file_read(&w->file, path.ptr, ret_error);
+    ok = ok && text_file_read(&w->file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
     buf_finish(&path);
     if (ok && record_read(&w->record, options, w->file.path.ptr, ret_error))
         return true;

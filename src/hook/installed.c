@@ -219,7 +219,7 @@ bool hook_installed_find(const struct hook_place *place, struct arena *arena,
     bool ok = f.list && hook_place_path(place, &path);
     if (!ok)
         buf_text(ret_error, "this host has no such place");
-    if (ok && (ok = text_file_read(&file, path.ptr, ret_error))) {
+    if (ok && (ok = text_file_read(&file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error))) {
         if (file.existed && place->host->shape->plugin)
             ok = find_in_plugin(&f, buf_slice_of(&file.text));
         else if (file.existed)

@@ -2,7 +2,7 @@
 #ifndef HOOK_PLACE_H
 #define HOOK_PLACE_H
 
-#include "hook/files.h"
+#include "base/files.h"
 #include "hook/install.h"
 #include "hook/settings.h"
 

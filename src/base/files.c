@@ -1,4 +1,4 @@
-#include "hook/files.h"
+#include "base/files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/limits.h"
 #include "base/random.h"
 
 static bool fail(struct buf *ret_error, const char *path, const char *what)
@@ -29,16 +28,15 @@ static bool read_text(int fd, struct text_file *file)
     }
 }
 
-static bool open_and_read(struct text_file *file, struct buf *ret_error)
+static bool open_and_read(struct text_file *file, size_t most, struct buf *ret_error)
 {
     const char *path = file->path.ptr;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fail(ret_error, path, "cannot be opened");
-    bool ok = fstat(fd, &file->st) == 0 && S_ISREG(file->st.st_mode) &&
-              file->st.st_size <= (off_t)LIMIT_MESSAGE_BYTES;
+    bool ok = fstat(fd, &file->st) == 0 && S_ISREG(file->st.st_mode) && file->st.st_size <= (off_t)most;
     if (!ok)
-        buf_printf(ret_error, "%s is no regular file, or longer than 16 MiB", path);
+        buf_printf(ret_error, "%s is no regular file, or longer than %zu MiB", path, most >> 20);
     else if (!(ok = read_text(fd, file)))
         buf_printf(ret_error, "%s cannot be read", path);
     close(fd);
@@ -46,12 +44,12 @@ static bool open_and_read(struct text_file *file, struct buf *ret_error)
     return ok;
 }
 
-bool text_file_read(struct text_file *ret_file, const char *path, struct buf *ret_error)
+bool text_file_read(struct text_file *ret_file, const char *path, size_t most, struct buf *ret_error)
 {
     struct stat link;
     *ret_file = (struct text_file){0};
     buf_init(&ret_file->path, PATH_MAX);
-    buf_init(&ret_file->text, LIMIT_MESSAGE_BYTES + (128u << 10));
+    buf_init(&ret_file->text, most + (128u << 10));
     char *real = realpath(path, NULL);
     int why = errno;
     bool missing = !real && why == ENOENT && lstat(path, &link) != 0;
@@ -66,7 +64,7 @@ bool text_file_read(struct text_file *ret_file, const char *path, struct buf *re
     free(real);
     if (buf_ok(&ret_file->path)) {
         ret_file->path.len--;
-        if (missing || open_and_read(ret_file, ret_error))
+        if (missing || open_and_read(ret_file, most, ret_error))
             return true;
     } else {
         buf_text(ret_error, "a name is too long");
