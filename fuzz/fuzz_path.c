@@ -32,8 +32,10 @@ static void set_up(void)
         FUZZ_CHECK(path_prefixes_add(prefixes, &base, slice_of(texts[i]), &id, NULL) == PATH_PREFIX_OK);
     }
     FUZZ_CHECK(path_prefixes_seal(prefixes));
-    FUZZ_CHECK(path_arguments_change(arguments, PATH_LIST_PATHS, SLICE("s/t"), SLICE("-path")));
-    FUZZ_CHECK(path_arguments_change(arguments, PATH_LIST_TREES, SLICE("s/t"), SLICE("x")));
+    FUZZ_CHECK(path_arguments_change(arguments, PATH_LIST_PATHS, SLICE("s/t"), SLICE("-path"),
+                                     PATH_SOURCE_OPERATOR));
+    FUZZ_CHECK(
+        path_arguments_change(arguments, PATH_LIST_TREES, SLICE("s/t"), SLICE("x"), PATH_SOURCE_OPERATOR));
 }
 
 static void check_canonical(struct slice path)

@@ -23,11 +23,19 @@ struct group {
     uint32_t first, last; /* of its changes */
 };
 
+/* What the operator's own documents say of a name, whatever workspace files add. */
+enum operators_word {
+    OPERATORS_SILENT = 0,
+    OPERATORS_ADDED,
+    OPERATORS_TAKEN,
+};
+
 struct change {
     uint32_t hash;
     uint32_t group;
     uint32_t next; /* in its group; 0 at the end */
     bool added;    /* or taken away */
+    enum operators_word operators;
     struct slice name;
 };
 
@@ -250,7 +258,7 @@ static uint32_t add_change(struct path_arguments *arguments, uint32_t group, str
 }
 
 bool path_arguments_change(struct path_arguments *arguments, enum path_list list, struct slice key,
-                           struct slice name)
+                           struct slice name, enum path_source source)
 {
     bool added = name.len == 0 || name.ptr[0] != '-';
     if (!added) {
@@ -268,6 +276,9 @@ bool path_arguments_change(struct path_arguments *arguments, enum path_list list
         return false;
     }
     arguments->changes[change - 1].added = added;
+    if (source == PATH_SOURCE_OPERATOR) {
+        arguments->changes[change - 1].operators = added ? OPERATORS_ADDED : OPERATORS_TAKEN;
+    }
     return true;
 }
 
@@ -295,16 +306,35 @@ struct path_argument_view path_argument_view_of(const struct path_arguments *arg
     return view;
 }
 
-static bool listed(const struct path_argument_view *view, enum path_list list, struct slice argument,
-                   bool built_in)
+/* Without any workspace file. */
+static bool listed_by_operator(const struct path_argument_view *view, enum path_list list,
+                               struct slice argument, bool built_in)
 {
     for (int key = 0; key < PATH_KEYS; key++) {
         uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
-        if (change != 0) {
-            return view->arguments->changes[change - 1].added;
+        enum operators_word word =
+            change == 0 ? OPERATORS_SILENT : view->arguments->changes[change - 1].operators;
+        if (word != OPERATORS_SILENT) {
+            return word == OPERATORS_ADDED;
         }
     }
     return built_in;
+}
+
+static enum path_claim listed(const struct path_argument_view *view, enum path_list list,
+                              struct slice argument, bool built_in)
+{
+    bool is = built_in, changed = false;
+    for (int key = 0; key < PATH_KEYS && !changed; key++) {
+        uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
+        changed = change != 0;
+        is = changed ? view->arguments->changes[change - 1].added : is;
+    }
+    if (!is) {
+        return PATH_CLAIM_NONE;
+    }
+    return !changed || listed_by_operator(view, list, argument, built_in) ? PATH_CLAIM_SURE
+                                                                          : PATH_CLAIM_WORKSPACE;
 }
 
 static bool is_built_in_path(struct slice argument)
@@ -320,12 +350,12 @@ static bool is_built_in_path(struct slice argument)
     return false;
 }
 
-bool path_argument_is_path(const struct path_argument_view *view, struct slice argument)
+enum path_claim path_argument_is_path(const struct path_argument_view *view, struct slice argument)
 {
     return listed(view, PATH_LIST_PATHS, argument, is_built_in_path(argument));
 }
 
-bool path_argument_is_tree(const struct path_argument_view *view, struct slice argument)
+enum path_claim path_argument_is_tree(const struct path_argument_view *view, struct slice argument)
 {
     bool built_in = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
     return listed(view, PATH_LIST_TREES, argument, built_in);

@@ -55,11 +55,18 @@ struct path_argument_view {
 struct path_argument_view path_argument_view_of(const struct path_arguments *arguments,
                                                 const struct call_name *name);
 
+/* Who says that an argument is one. */
+enum path_claim {
+    PATH_CLAIM_NONE = 0,
+    PATH_CLAIM_WORKSPACE, /* a workspace file, and nobody else */
+    PATH_CLAIM_SURE,
+};
+
 /* Whether an argument at any depth is a path. */
-bool path_argument_is_path(const struct path_argument_view *view, struct slice argument);
+enum path_claim path_argument_is_path(const struct path_argument_view *view, struct slice argument);
 
 /* Whether an argument at top level names a whole tree. */
-bool path_argument_is_tree(const struct path_argument_view *view, struct slice argument);
+enum path_claim path_argument_is_tree(const struct path_argument_view *view, struct slice argument);
 
 /* Walks the names of tree arguments, each once: the built-in one, then as they were added. Starts with {0};
  * false at the end. */
@@ -128,7 +135,7 @@ struct path_scratch {
 
     uint16_t name;    /* the present one */
     bool unreadable;  /* it has an unreadable reading */
-    bool other_paths; /* it has a path that is not a base's */
+    bool other_paths; /* it has a path that is not a base's, and not for a workspace file's sake alone */
     size_t strings;
 
     size_t work; /* of all names of the call */

@@ -91,9 +91,15 @@ MUST_USE struct path_arguments *path_arguments_create(void);
 void path_arguments_destroy(struct path_arguments *arguments);
 
 /* One entry of a document: `key` is a tool's name, `SERVER/TOOL` or `*`; `name` is an argument's, or `-` and
- * an argument's. In the order of the documents. False when there is no memory. */
+ * an argument's. In the order of the documents. What a workspace file adds gives a call more readings and
+ * takes none away: the reading without a path stays if nothing but such names gives the call paths. False
+ * when there is no memory. */
+enum path_source {
+    PATH_SOURCE_OPERATOR,
+    PATH_SOURCE_WORKSPACE, /* an agent can write it */
+};
 MUST_USE bool path_arguments_change(struct path_arguments *arguments, enum path_list list, struct slice key,
-                                    struct slice name);
+                                    struct slice name, enum path_source source);
 
 /* ---- The prefixes of the loaded rules ---- */
 

@@ -10,7 +10,9 @@ enum context {
     CONTEXT_URI = 2, /* of its strings only file: URIs count */
     CONTEXT_BASE = 4,
     CONTEXT_TREE = 8,
-    CONTEXT_OF_OBJECTS = CONTEXT_BASE | CONTEXT_TREE,
+    CONTEXT_SURE_PATH = 16, /* not for a workspace file's sake alone */
+    CONTEXT_SURE_TREE = 32,
+    CONTEXT_OF_OBJECTS = CONTEXT_BASE | CONTEXT_TREE | CONTEXT_SURE_TREE,
 };
 
 struct frame {
@@ -114,6 +116,14 @@ static enum readings_result take_array_text(struct path_scratch *scratch, struct
     return READINGS_OK;
 }
 
+/* Notes that the call has a path, so that the reading without one is none of it. A base leaves that open, and
+ * so does what only a workspace file calls a path: an agent that could take a reading away could loosen. */
+static void note_path(struct path_scratch *scratch, unsigned context, bool uri)
+{
+    bool sure = uri || (context & CONTEXT_SURE_PATH) != 0;
+    scratch->other_paths = scratch->other_paths || (sure && (context & CONTEXT_BASE) == 0);
+}
+
 /* `level` counts the array texts around the string; each of them doubles the text, so they are few. */
 static enum readings_result take_string(struct path_scratch *scratch, struct slice text, unsigned context,
                                         uint32_t value, unsigned level)
@@ -126,7 +136,7 @@ static enum readings_result take_string(struct path_scratch *scratch, struct sli
         }
         struct path_origin origin = {value, (context & CONTEXT_TREE) != 0};
         bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
-        scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
+        note_path(scratch, context, uri);
         if ((resolve && uri && !path_places_add_uri(scratch, origin, text)) ||
             (resolve && plain && !path_places_add_plain(scratch, origin, text))) {
             return READINGS_NO_MEMORY;
@@ -141,8 +151,9 @@ static unsigned member_context(const struct walk *walk, struct slice name)
 {
     const struct frame *frame = &walk->frames[walk->depth - 1];
     unsigned context = frame->context & CONTEXT_OF_OBJECTS;
-    if (path_argument_is_path(walk->view, name)) {
-        context |= CONTEXT_PATH;
+    enum path_claim path = path_argument_is_path(walk->view, name);
+    if (path != PATH_CLAIM_NONE) {
+        context |= CONTEXT_PATH | (path == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH : 0u);
     }
     if (slice_eq_ascii_case(name, SLICE("uri"))) {
         context |= CONTEXT_URI;
@@ -150,8 +161,10 @@ static unsigned member_context(const struct walk *walk, struct slice name)
     if (walk->depth == 1 && path_is_base_name(name)) {
         context |= CONTEXT_PATH | CONTEXT_BASE;
     }
-    if (walk->depth == 1 && path_argument_is_tree(walk->view, name)) {
+    enum path_claim tree = walk->depth == 1 ? path_argument_is_tree(walk->view, name) : PATH_CLAIM_NONE;
+    if (tree != PATH_CLAIM_NONE) {
         context |= CONTEXT_PATH | CONTEXT_TREE;
+        context |= tree == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH | CONTEXT_SURE_TREE : 0u;
     }
     return context;
 }
@@ -169,12 +182,14 @@ static enum readings_result take_scalar(struct walk *walk, const struct json_val
         if (!argument || (context & CONTEXT_TREE) == 0) {
             return READINGS_OK;
         }
-        return take_string(scratch, SLICE(""), context & ~(unsigned)CONTEXT_URI, value, 0);
+        /* It is a path because it is a tree, whatever else its name is. */
+        context &= ~(unsigned)(CONTEXT_URI | ((context & CONTEXT_SURE_TREE) == 0 ? CONTEXT_SURE_PATH : 0));
+        return take_string(scratch, SLICE(""), context, value, 0);
     }
     if ((context & CONTEXT_PATH) == 0) {
         return READINGS_OK;
     }
-    scratch->other_paths = scratch->other_paths || (context & CONTEXT_BASE) == 0;
+    note_path(scratch, context, false);
     struct path_origin origin = {value, false};
     return resolve && !path_places_add_unreadable(scratch, origin) ? READINGS_NO_MEMORY : READINGS_OK;
 }
@@ -240,7 +255,9 @@ static bool add_absent_trees(struct path_scratch *scratch, const struct path_arg
         if (has_argument(scratch->call, name)) {
             continue;
         }
-        scratch->other_paths = true;
+        if (path_argument_is_tree(view, name) == PATH_CLAIM_SURE) {
+            scratch->other_paths = true;
+        }
         if ((scratch->flags & READINGS_NO_RESOLVE) == 0 &&
             !path_places_add_plain(scratch, (struct path_origin){0, true}, SLICE(""))) {
             return false;

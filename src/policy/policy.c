@@ -84,8 +84,11 @@ static bool seal_arguments(struct policy *policy)
             continue;
         }
         enum path_list list = entry->list == LIST_PATHS ? PATH_LIST_PATHS : PATH_LIST_TREES;
+        const struct policy_file *file = &policy->files[entry->file];
+        enum path_source source =
+            file->at_tier && file->tier == TIER_WORKSPACE ? PATH_SOURCE_WORKSPACE : PATH_SOURCE_OPERATOR;
         if (!path_arguments_change(policy->arguments, list, policy_text(policy, entry->key),
-                                   policy_text(policy, entry->name))) {
+                                   policy_text(policy, entry->name), source)) {
             return false;
         }
     }

@@ -46,12 +46,15 @@ class Policy:
     def __init__(self, files, place):
         self.errors, self.rules = [], []
         self.authored, self.path_arguments, self.tree_arguments = set(BUILT_IN_AUTHORED), {}, {}
-        for text, name, loaded in self._read(files, place):
+        self.operators_paths, self.operators_trees = {}, {}  # without what workspace files add
+        for tier, text, name, loaded in self._read(files, place):
             self.errors += [(name, text, error) for error in loaded.errors]
             self.rules += loaded.rules
             self.authored |= set(loaded.authored)
-            for mine, theirs in ((self.path_arguments, loaded.path_arguments),
-                                 (self.tree_arguments, loaded.tree_arguments)):
+            lists = [(self.path_arguments, loaded.path_arguments), (self.tree_arguments, loaded.tree_arguments)]
+            if tier != "workspace":
+                lists += [(self.operators_paths, loaded.path_arguments), (self.operators_trees, loaded.tree_arguments)]
+            for mine, theirs in lists:
                 for key, entries in theirs.items():
                     mine.setdefault(key, []).extend(entries)
         if not self.errors:
@@ -68,7 +71,7 @@ class Policy:
                 if (tier == "workspace") == workspace:
                     taken = set(ids)
                     loaded = document.Document(text, tier, place, taken, name)
-                    out[index] = (text, name, loaded)
+                    out[index] = (tier, text, name, loaded)
                     if not workspace or not loaded.errors:
                         ids = taken
         return out

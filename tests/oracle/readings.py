@@ -66,9 +66,13 @@ class _Maker:
         self.call, self.policy, self.world = call, policy, world
         self.paths = argument_names(BUILT_IN_PATHS, policy.path_arguments, call.tool, call.server)
         self.trees = argument_names(BUILT_IN_TREES.get(call.tool, []), policy.tree_arguments, call.tool, call.server)
+        # What a workspace file alone calls a path adds readings and takes none away.
+        self.sure_paths = argument_names(BUILT_IN_PATHS, policy.operators_paths, call.tool, call.server)
+        self.sure_trees = argument_names(BUILT_IN_TREES.get(call.tool, []), policy.operators_trees, call.tool,
+                                         call.server)
         self.members = call.input.value if call.input is not None else []
         self.starts = [world.cwd] + world.roots + self._base_starts()
-        self.out, self.strings, self.only_bases, self.base = [], 0, True, False
+        self.out, self.strings, self.no_path_stays, self.base, self.sure = [], 0, True, False, True
 
     def _base_starts(self):
         """A base's text as it is written: no home, no URI. None stands for an unreadable start."""
@@ -92,21 +96,25 @@ class _Maker:
             self.base = member.key in BASES
             tree = name in self.trees
             is_path = tree or self.base or name in self.paths
+            self.sure = name in self.sure_trees or name in self.sure_paths
             if tree and member.value.kind == "null":
+                self.sure = name in self.sure_trees
                 self._string("", True, False, True)
             else:
                 self._value(member.value, is_path, name == "uri", tree)
         self.base = False
         present = [calls.ascii_lower(member.key) for member in self.members]
-        if any(name not in present for name in self.trees):
+        absent = [name for name in self.trees if name not in present]
+        if absent:
+            self.sure = any(name in self.sure_trees for name in absent)
             self._path(b"", True)
-        if self.only_bases:
+        if self.no_path_stays:
             self._add(NO_PATH)
         return self.out
 
     def _add(self, reading):
-        if reading != NO_PATH and not self.base:
-            self.only_bases = False
+        if reading != NO_PATH and not self.base and self.sure:
+            self.no_path_stays = False
         if reading not in self.out:
             self.out.append(reading)
 
@@ -118,21 +126,25 @@ class _Maker:
                 self._value(item, is_path, is_uri, tree)
         elif node.kind == "object":
             for member in node.value:
-                name = calls.ascii_lower(member.key)
+                name, outer = calls.ascii_lower(member.key), self.sure
+                self.sure = name in self.sure_paths
                 self._value(member.value, name in self.paths, name == "uri", tree)
+                self.sure = outer
         elif is_path and node.kind in ("number", "bool"):
             self._add(UNREADABLE)
 
     def _string(self, text, is_path, is_uri, tree):
-        uri = starts_as_uri(text)
+        uri, outer = starts_as_uri(text), self.sure
         if uri is not None or is_path and not is_uri:
             self.strings += 1
             if self.strings > MOST_STRINGS:
                 raise OverLimit
+        self.sure = outer or uri is not None
         if uri is not None:
             self._uri(uri, tree)
         if is_path and (uri is not None or not is_uri):
             self._path(text.encode("utf-8"), tree)
+        self.sure = outer
         for element in as_array(text) or []:
             self._string(element, is_path, is_uri, tree)
 

@@ -14,11 +14,11 @@ static bool change_arguments(struct path_arguments *arguments)
     for (int i = 0; i < 100; i++) {
         (void)snprintf(name, sizeof(name), "name%d", i);
         if (!path_arguments_change(arguments, PATH_LIST_PATHS, i % 2 == 0 ? SLICE("*") : slice_of(name),
-                                   slice_of(name))) {
+                                   slice_of(name), PATH_SOURCE_OPERATOR)) {
             return false;
         }
     }
-    return path_arguments_change(arguments, PATH_LIST_TREES, SLICE("t"), SLICE("tree"));
+    return path_arguments_change(arguments, PATH_LIST_TREES, SLICE("t"), SLICE("tree"), PATH_SOURCE_OPERATOR);
 }
 
 static bool arguments_work(void)

@@ -91,7 +91,7 @@ static void seal(void)
 
 static void change(enum path_list list, const char *key, const char *name)
 {
-    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name)));
+    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name), PATH_SOURCE_OPERATOR));
 }
 
 static void which_arguments(void)

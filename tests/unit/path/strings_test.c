@@ -135,7 +135,7 @@ static const char *trees(const char *server, const char *tool)
 
 static void change(enum path_list list, const char *key, const char *name)
 {
-    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name)));
+    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name), PATH_SOURCE_OPERATOR));
 }
 
 static void built_in_arguments(void)
