@@ -4,6 +4,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "base/standard.h"
 #include "cli/commands.h"
 
 mode_t umask_at_start;
@@ -29,6 +30,8 @@ int main(int argc, char **argv)
     /* A host takes a hook that fails for leave to go on: its deny must stand ready before anything can. */
     if (argc >= 2 && strcmp(argv[1], command_hook.name) == 0)
         hook_prepare(argc - 1, argv + 1);
+    if (!standard_hold())
+        return EXIT_UNABLE;
 #ifndef __SANITIZE_ADDRESS__ /* whose leak check must trace the process */
     /* The agent runs as the same user: it must not read this process's memory, nor a core of it. */
     prctl(PR_SET_DUMPABLE, 0);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/standard.h"
 #include "hook/message.h"
 
 /* An exit code that every host reads as a deny, also beside an output that it cannot read. */
@@ -87,16 +88,6 @@ _Noreturn void emergency_answer(const struct hook_event *event, enum hook_answer
     _exit(DENY_BY_CODE);
 }
 
-/* A file that is opened later must not become standard output. What takes its place cannot be written to, so
- * that an answer that nobody gets is seen to fail. */
-static void hold_standard_descriptors(void)
-{
-    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
-    for (int fd = 0; fd <= 2; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", modes[fd] | O_NOCTTY) != fd)
-            _exit(DENY_BY_CODE);
-}
-
 static bool ends_the_process(int number)
 {
     switch (number) {
@@ -151,7 +142,8 @@ void emergency_arm(const struct hook_event *event, uint32_t deadline_ms, bool qu
     armed_ns = clock_mono_ns();
     take_signals();
     emergency_deadline(deadline_ms);
-    hold_standard_descriptors();
+    if (!standard_hold())
+        _exit(DENY_BY_CODE);
     if (quiet && !isatty(STDERR_FILENO))
         silence_standard_error();
     clearenv(); /* a project's settings can write it */

@@ -6,6 +6,7 @@ A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD
     args     more arguments
     message  what goes to standard input, %HH is a byte (%25 a per cent sign); `repeat N TEXT` and `endless` work too
     file     NAME CONTENT: a file in the home directory, %n a line end; repeatable
+    closed   the standard descriptors that the hook starts without, as digits
     people   approve | refuse | approve 2: what people answer while the call waits
     out, err, exit   what must come back; absent: nothing, nothing, 0
 `include FILE` takes the cases of another file. `let NAME TEXT` gives a text a name; {NAME} stands for it anywhere. {HOME} is the home directory of the case and
@@ -44,7 +45,7 @@ def parse(path, lets=None):
             value = value.strip()
             if field == "file":
                 case["file"].append(value)
-            elif field in ("policy", "args", "message", "people", "out", "err", "exit") and field not in case:
+            elif field in ("policy", "args", "message", "closed", "people", "out", "err", "exit") and field not in case:
                 case[field] = value
             else:
                 sys.exit(f"{path}:{number}: no such field, or twice: {field}")
@@ -97,7 +98,9 @@ def run(callgate, host, lets, case):
             argv += ["--policy", os.path.join(home, "policy.json")]
         argv += expand(case.get("args", ""), names).split()
         text = expand(case.get("message", ""), names)
-        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home)
+        closed = [int(digit) for digit in case.get("closed", "")]
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home,
+                                   preexec_fn=(lambda: [os.close(fd) for fd in closed]) if closed else None)
         if case.get("people"):
             process.stdin.write(message_bytes(text))
             process.stdin.close()

@@ -218,6 +218,21 @@ def test_allow_method():
     check(b"notifications/b" in run.recorded() and b"vendor/c" not in run.recorded())
 
 
+def test_closed_descriptors():
+    """What is said to a standard descriptor that is closed does not go into the journal."""
+    with tempfile.TemporaryDirectory() as name:
+        state, policy = os.path.join(name, "state"), os.path.join(name, "policy.json")
+        with open(policy, "w", encoding="utf-8") as file:
+            file.write("[]")
+        for closed in ((0, 1, 2), (1, 2), (0, 1), (1,), (2,)):
+            for command in (["status"], ["pending"], ["approve", "abcde"], ["reload"], ["stats"],
+                            ["run", "--policy", policy, "--", "true"]):
+                at = command.index("--") if "--" in command else len(command)
+                callgate(*command[:at], "--state", state, *command[at:],
+                         preexec_fn=lambda fds=closed: [os.close(fd) for fd in fds])
+                check(callgate("journal", "verify", os.path.join(state, "journal.jsonl")).returncode == 0, command)
+
+
 def test_umask():
     """The server's files get the modes that they would have without us."""
     with tempfile.TemporaryDirectory() as name:
