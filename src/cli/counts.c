@@ -41,9 +41,14 @@ static uint64_t number(const struct json_doc *doc, const struct json_value *obje
     return (uint64_t)value;
 }
 
+/* A time is shown as it stands, so nothing else may. */
 static void set_last(struct count *count, struct slice ts)
 {
-    if (ts.len < sizeof count->last) {
+    static const char letters[] = "0123456789-:.TZ";
+    bool good = ts.len < sizeof count->last;
+    for (size_t i = 0; i < ts.len && good; i++)
+        good = ts.ptr[i] != '\0' && strchr(letters, ts.ptr[i]) != NULL;
+    if (good) {
         memcpy(count->last, ts.ptr, ts.len);
         count->last[ts.len] = '\0';
     }
@@ -161,11 +166,17 @@ static void keep(const struct counts *counts, int dir)
     buf_finish(&text);
 }
 
+static bool is_regular(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 static bool read_file_at(const char *state_dir, const char *name, struct buf *text)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", state_dir, name);
-    if (access(path, R_OK) != 0) {
+    if (!is_regular(path)) {
         buf_init(text, 1);
         return false;
     }
@@ -190,7 +201,11 @@ bool counts_read(struct counts *ret_counts, const char *state_dir)
         read_kept(ret_counts, buf_slice_of(&kept));
     buf_finish(&kept);
     snprintf(journal, sizeof journal, "%s/%s", state_dir, STATE_JOURNAL);
-    bool counted = access(journal, F_OK) != 0 || count_journal(ret_counts, journal);
+    bool counted = access(journal, F_OK) != 0;
+    if (!counted && !is_regular(journal))
+        say("%s: is no regular file", journal);
+    else if (!counted)
+        counted = count_journal(ret_counts, journal);
     if (counted)
         keep(ret_counts, dir);
     close(dir);

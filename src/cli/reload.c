@@ -105,7 +105,7 @@ static struct told *tell_all(const struct status *status, size_t *ret_count)
         one->pid = number(&status->doc, gate, "pid");
         one->reloads = number(&status->doc, gate, "reloads");
         /* The entry is locked by the process that made it: the number is still its own. */
-        if (one->pid > 1 && kill((pid_t)one->pid, SIGHUP) == 0)
+        if (one->pid > 1 && one->pid <= INT32_MAX && kill((pid_t)one->pid, SIGHUP) == 0)
             ++*ret_count;
     }
     return told;

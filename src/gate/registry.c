@@ -98,7 +98,7 @@ static void append_file(int dir, const char *name, const char *ending, struct bu
 {
     char file[FILE_SIZE];
     snprintf(file, sizeof file, "%s%s", name, ending);
-    int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return;
     struct buf text;

@@ -122,6 +122,18 @@ static const char *refusal_of_admin_file(const struct stat *st)
     return NULL;
 }
 
+static bool is_workspace(const struct source_file *file)
+{
+    return file->at_tier && file->tier == TIER_WORKSPACE;
+}
+
+/* An agent can put anything in the place of a workspace file: what blocks or never ends must not hold up the
+ * rest. */
+static const char *refusal_of_workspace_file(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) ? NULL : "is no regular file: a workspace policy must be one";
+}
+
 static bool read_all(int fd, struct buf *text)
 {
     for (;;) {
@@ -165,7 +177,9 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         file_finding(errors, file, index, "no memory");
         return READ_FAILED;
     }
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* The operator's own may be a pipe. */
+    int wait = file->at_tier && file->tier != TIER_USER ? O_NONBLOCK : 0;
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait);
     if (fd < 0) {
         if (errno == ENOENT && file->optional)
             return READ_ABSENT;
@@ -180,6 +194,8 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         refused = "cannot be examined";
     else if (file->at_tier && file->tier == TIER_ADMIN)
         refused = refusal_of_admin_file(&st);
+    else if (is_workspace(file))
+        refused = refusal_of_workspace_file(&st);
     else if (S_ISDIR(st.st_mode))
         refused = "is a directory: name a file";
     bool read_ok = !refused && read_all(fd, text);
@@ -190,11 +206,6 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         return READ_DONE;
     file_finding(errors, file, index, refused);
     return READ_FAILED;
-}
-
-static bool is_workspace(const struct source_file *file)
-{
-    return file->at_tier && file->tier == TIER_WORKSPACE;
 }
 
 void source_texts_finish(struct source_texts *texts)

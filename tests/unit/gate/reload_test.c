@@ -138,6 +138,16 @@ static void test_workspace_keeps_its_last_good_form(void)
     policy = load(own, argument, NULL, &errors);
     CHECK(policy && policy->rule_count == 0 && errors == 1); /* never good: left out */
     policy_destroy(policy);
+    /* What would block, or never end, is left out as well. */
+    CHECK(mkfifo(workspace, 0600) == 0);
+    policy = load(own, argument, NULL, &errors);
+    CHECK(policy && policy->rule_count == 0 && errors == 1);
+    policy_destroy(policy);
+    CHECK(unlink(workspace) == 0 && symlink("/dev/zero", workspace) == 0);
+    policy = load(own, argument, NULL, &errors);
+    CHECK(policy && policy->rule_count == 0 && errors == 1);
+    policy_destroy(policy);
+    unlink(workspace);
     unlink(own);
     rmdir(dir);
 }

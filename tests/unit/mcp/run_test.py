@@ -233,6 +233,26 @@ def test_closed_descriptors():
                 check(callgate("journal", "verify", os.path.join(state, "journal.jsonl")).returncode == 0, command)
 
 
+def test_planted():
+    """What somebody has put into the state directory holds up nobody, and is not shown as it stands."""
+    run = Run()
+    gates = os.path.join(run.state, "gates")
+    check(wait_for(lambda: os.path.isdir(gates) and any(n.endswith(".json") for n in os.listdir(gates))))
+    status = next(os.path.join(gates, n) for n in os.listdir(gates) if n.endswith(".json"))
+    counts = os.path.join(run.state, "counts.json")
+    with open(counts, "w", encoding="utf-8") as file:
+        json.dump({"offset": 0, "seq": 0, "rules": {"x": {"allow": 1, "last": "\x1b[2J\""}}}, file)
+    shown = callgate("stats", "--state", run.state)
+    check(shown.returncode == 0 and b"\x1b" not in shown.stdout, shown)
+    json.loads(callgate("stats", "--format", "json", "--state", run.state).stdout)
+    for path in (counts, status):
+        os.unlink(path)
+        os.mkfifo(path, 0o600)
+    check(callgate("stats", "--state", run.state).returncode == 0)
+    check(callgate("status", "--state", run.state).returncode == 0)
+    run.end()
+
+
 def test_umask():
     """The server's files get the modes that they would have without us."""
     with tempfile.TemporaryDirectory() as name:
