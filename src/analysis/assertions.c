@@ -1,13 +1,6 @@
 /* The assertions that documents carry: proved whenever a policy is loaded. */
 #include "analysis/analysis.h"
 
-static const char *decision_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW)
-        return "allow";
-    return kind == DECISION_REQUIRE ? "require" : "deny";
-}
-
 static void add_finding(const struct policy *policy, const struct assertion *assertion,
                         enum assertion_result result, const struct refutation *refutation, struct slice call,
                         struct findings *errors)
@@ -20,7 +13,7 @@ static void add_finding(const struct policy *policy, const struct assertion *ass
         f = findings_add(
             errors, "assertion-refuted",
             "assertion '%.*s' is refuted: '%.*s' decides %s for %.*s: change the rule or the assertion",
-            SLICE_FMT(name), SLICE_FMT(rule), decision_name(refutation->kind), SLICE_FMT(call));
+            SLICE_FMT(name), SLICE_FMT(rule), decision_kind_name(refutation->kind), SLICE_FMT(call));
     else if (result == ASSERTION_UNCONFIRMED)
         f = findings_add(
             errors, "assertion-refuted",

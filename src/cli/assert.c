@@ -71,13 +71,6 @@ static const char *result_name(enum assertion_result result)
     return names[result];
 }
 
-static const char *kind_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW)
-        return "allow";
-    return kind == DECISION_REQUIRE ? "require" : "deny";
-}
-
 static void write_json(struct buf *out, struct slice name, enum assertion_result result,
                        const struct policy *policy, const struct refutation *refutation,
                        const struct buf *call)
@@ -90,7 +83,7 @@ static void write_json(struct buf *out, struct slice name, enum assertion_result
         buf_slice(out, buf_slice_of(call));
     }
     if (result == ASSERTION_REFUTED || result == ASSERTION_UNCONFIRMED) {
-        buf_printf(out, ",\"kind\":\"%s\",\"rule\":", kind_name(refutation->kind));
+        buf_printf(out, ",\"kind\":\"%s\",\"rule\":", decision_kind_name(refutation->kind));
         if (refutation->rule)
             json_write_bytes(out, policy_text(policy, refutation->rule->id));
         else
@@ -112,7 +105,7 @@ static void write_text(struct buf *out, struct slice name, enum assertion_result
         utf8_append_printable(out, buf_slice_of(call));
         buf_byte(out, '\n');
     }
-    buf_printf(out, "  %s", kind_name(refutation->kind));
+    buf_printf(out, "  %s", decision_kind_name(refutation->kind));
     if (refutation->rule) {
         buf_text(out, " by rule '");
         utf8_append_printable(out, policy_text(policy, refutation->rule->id));

@@ -56,16 +56,9 @@ static void finish_side(struct side *side)
 
 /* ---- JSON ---- */
 
-static const char *kind_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW)
-        return "allow";
-    return kind == DECISION_REQUIRE ? "require" : "deny";
-}
-
 static void write_side_json(struct buf *out, const struct policy *policy, const struct diff_side *side)
 {
-    buf_printf(out, "{\"kind\":\"%s\"", kind_name(side->kind));
+    buf_printf(out, "{\"kind\":\"%s\"", decision_kind_name(side->kind));
     if (side->rule || side->kind == DECISION_DENY) {
         buf_text(out, ",\"rule\":");
         json_write_bytes(out, side->rule ? policy_text(policy, side->rule->id) : SLICE("default"));
@@ -131,7 +124,7 @@ static void write_json(struct buf *out, const struct side *old, const struct sid
 
 static void write_side_text(struct buf *out, const struct policy *policy, const struct diff_side *side)
 {
-    buf_text(out, kind_name(side->kind));
+    buf_text(out, decision_kind_name(side->kind));
     if (!side->rule) {
         buf_text(out, side->kind == DECISION_DENY ? " by default" : ", no rule");
         return;

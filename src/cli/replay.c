@@ -68,13 +68,6 @@ static uint32_t kind_of(struct slice outcome)
     return slice_is(outcome, "require") ? DECISION_REQUIRE : DECISION_DENY;
 }
 
-static const char *kind_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW)
-        return "allow";
-    return kind == DECISION_REQUIRE ? "require" : "deny";
-}
-
 static void write_side(struct buf *out, bool json, const char *kind, struct slice rule)
 {
     if (json) {
@@ -116,9 +109,9 @@ static void write_flip(struct replay *replay, const struct decided *event, bool 
         utf8_append_printable(out, event->tool);
         buf_text(out, ": ");
     }
-    write_side(out, replay->json, kind_name(kind_of(event->outcome)), event->rule);
+    write_side(out, replay->json, decision_kind_name(kind_of(event->outcome)), event->rule);
     buf_text(out, replay->json ? ",\"to\":" : " -> ");
-    write_side(out, replay->json, kind_name(decision->kind), rule);
+    write_side(out, replay->json, decision_kind_name(decision->kind), rule);
     if (replay->json)
         buf_printf(out, ",\"weaker\":%s,\"exact\":%s}\n", weaker ? "true" : "false",
                    exact ? "true" : "false");

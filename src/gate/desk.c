@@ -59,37 +59,42 @@ static const char *kind_of_end(enum request_state state)
     }
 }
 
+bool desk_stage_request(struct desk *desk, const char *kind, const struct request *request, struct slice by,
+                        const char *answer)
+{
+    struct buf detail;
+    buf_init(&detail, 4096);
+    buf_printf(&detail, "{\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld", request->code,
+               request->given, request->needed, (long long)request->number);
+    if (answer)
+        buf_printf(&detail, ",\"answer\":\"%s\"", answer);
+    if (by.len) {
+        buf_text(&detail, ",\"by\":");
+        json_write_bytes(&detail, by);
+    }
+    buf_byte(&detail, '}');
+    struct event event = {
+        .kind = kind,
+        .tool = request->tool,
+        .server = request->server,
+        .rule = request->rule,
+        .actor = request->actor,
+        .has_session = true,
+        .channel = request->channel,
+        .thread = request->thread,
+        .call_hash = request->call_hash,
+        .detail = buf_slice_of(&detail),
+    };
+    bool staged = buf_ok(&detail) && journal_stage(desk->journal, &event);
+    buf_finish(&detail);
+    return staged;
+}
+
 bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t count, struct slice by)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct request *request = &ended[i];
-        struct buf detail;
-        buf_init(&detail, 4096);
-        buf_text(&detail, "{\"code\":");
-        json_write_string(&detail, slice_of(request->code));
-        if (by.len) {
-            buf_text(&detail, ",\"by\":");
-            json_write_bytes(&detail, by);
-        }
-        buf_printf(&detail, ",\"given\":%u,\"needed\":%u,\"request\":%lld}", request->given, request->needed,
-                   (long long)request->number);
-        struct event event = {
-            .kind = kind_of_end(request->state),
-            .tool = request->tool,
-            .server = request->server,
-            .rule = request->rule,
-            .actor = request->actor,
-            .has_session = true,
-            .channel = request->channel,
-            .thread = request->thread,
-            .call_hash = request->call_hash,
-            .detail = buf_slice_of(&detail),
-        };
-        bool staged = buf_ok(&detail) && journal_stage(desk->journal, &event);
-        buf_finish(&detail);
-        if (!staged)
+    for (size_t i = 0; i < count; i++)
+        if (!desk_stage_request(desk, kind_of_end(ended[i].state), &ended[i], by, NULL))
             return false;
-    }
     return true;
 }
 

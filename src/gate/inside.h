@@ -24,6 +24,10 @@ struct times times_now(void);
 #define CORRELATION_SIZE 17
 void desk_correlation(struct desk *desk, char ret_id[CORRELATION_SIZE]);
 
+/* Stages an event of a request. `by` and `answer` are a person's, or empty and NULL. */
+MUST_USE bool desk_stage_request(struct desk *desk, const char *kind, const struct request *request,
+                                 struct slice by, const char *answer);
+
 /* Stages one event for each request that has ended, of the kind that its end has. */
 MUST_USE bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t count, struct slice by);
 

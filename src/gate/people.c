@@ -28,32 +28,6 @@ void people_close(struct people *people)
     free(people);
 }
 
-static bool stage_vote(struct desk *desk, const struct request *request, struct slice identity, bool yes)
-{
-    struct buf detail;
-    buf_init(&detail, 4096);
-    buf_text(&detail, "{\"answer\":");
-    json_write_string(&detail, yes ? SLICE("yes") : SLICE("no"));
-    buf_text(&detail, ",\"by\":");
-    json_write_bytes(&detail, identity);
-    buf_printf(&detail, ",\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld}", request->code,
-               request->given, request->needed, (long long)request->number);
-    struct event event = {
-        .kind = "approval.vote",
-        .tool = request->tool,
-        .server = request->server,
-        .rule = request->rule,
-        .has_session = true,
-        .channel = request->channel,
-        .thread = request->thread,
-        .call_hash = request->call_hash,
-        .detail = buf_slice_of(&detail),
-    };
-    bool staged = buf_ok(&detail) && journal_stage(desk->journal, &event);
-    buf_finish(&detail);
-    return staged;
-}
-
 /* Vote and journal stand or fall together: what was not recorded does not count. */
 static enum store_result vote(struct desk *desk, struct slice code, struct slice identity, bool yes,
                               struct times now, struct request *ret_request, struct buf *ret_error)
@@ -66,7 +40,8 @@ static enum store_result vote(struct desk *desk, struct slice code, struct slice
         buf_text(ret_error, store_error(desk->store));
     if (result != STORE_DONE)
         return result;
-    if (!stage_vote(desk, ret_request, identity, yes) || !desk_stage_ends(desk, ended, count, identity)) {
+    if (!desk_stage_request(desk, "approval.vote", ret_request, identity, yes ? "yes" : "no") ||
+        !desk_stage_ends(desk, ended, count, identity)) {
         buf_text(ret_error, "no memory");
         return STORE_FAILED;
     }

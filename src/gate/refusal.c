@@ -47,13 +47,6 @@ static void write_violation_list(struct gate *gate, struct buf *json, const stru
     }
 }
 
-static const char *kind_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW)
-        return "allow";
-    return kind == DECISION_REQUIRE ? "require" : "deny";
-}
-
 /* The first weakenings, each with a call that shows it. */
 static void write_weaker_list(struct gate *gate, struct buf *json, const struct refusal *refusal)
 {
@@ -62,11 +55,13 @@ static void write_weaker_list(struct gate *gate, struct buf *json, const struct 
         const struct diff_class *class = &refusal->diff.list[i];
         if (!class->weaker)
             continue;
-        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s", kind_name(class->from.kind),
-                  kind_name(class->to.kind), SLICE_FMT(class->match));
-        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", listed++ ? "," : "", kind_name(class->from.kind));
+        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s",
+                  decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
+                  SLICE_FMT(class->match));
+        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", listed++ ? "," : "",
+                   decision_kind_name(class->from.kind));
         buf_slice(json, class->match.len ? class->match : SLICE("{}"));
-        buf_printf(json, ",\"to\":\"%s\",\"witness\":", kind_name(class->to.kind));
+        buf_printf(json, ",\"to\":\"%s\",\"witness\":", decision_kind_name(class->to.kind));
         buf_slice(json, class->witness.ptr ? class->witness : SLICE("null"));
         buf_byte(json, '}');
     }

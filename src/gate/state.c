@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 /* Makes every missing directory of `dir`, which is changed on the way and put back. */
 static bool make_missing(char *dir)
 {

@@ -257,6 +257,9 @@ struct decision {
 /* Strictness: deny > require > allow. */
 int decision_rank(uint32_t kind);
 
+/* "allow", "require"; "deny" for whatever else it is. */
+const char *decision_kind_name(uint32_t kind);
+
 /* Decides: each reading by itself, the strictest stands, among equals the first. Pure. Uses the quick way
  * when the policy has one; policy_evaluate_linear is the plain scan that it must always equal. */
 struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,

@@ -112,6 +112,14 @@ static void write_deny(struct buf *buf, const struct policy *policy, const struc
     buf_finish(&reason);
 }
 
+const char *decision_kind_name(uint32_t kind)
+{
+    if (kind == DECISION_ALLOW) {
+        return "allow";
+    }
+    return kind == DECISION_REQUIRE ? "require" : "deny";
+}
+
 void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision)
 {
     if (decision->kind == DECISION_ALLOW) {
