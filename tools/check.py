@@ -54,19 +54,18 @@ def build(folder, options, env=None):
     return command(f"build of {folder}", ["ninja", "-C", folder, "--quiet"], env=env)
 
 
-def tests(folder, suites, leave_out=()):
+def tests(folder, suites, more=()):
     """Runs suites of Meson tests and counts the checks of each program."""
     global skipped
-    argv = ["meson", "test", "-C", folder, "--no-rebuild", "--quiet", "--num-processes", "2"]
+    argv = ["meson", "test", "-C", folder, "--no-rebuild", "--quiet", "--num-processes", "2", *more]
     for suite in suites:
         argv += ["--suite", suite]
-    for suite in leave_out:
-        argv += ["--no-suite", suite]
     log = os.path.join(TOP, folder, "meson-logs", "testlog.json")
     if os.path.exists(log):
         os.remove(log)
-    subprocess.run(argv, cwd=TOP, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    done = subprocess.run(argv, cwd=TOP, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     if not os.path.exists(log):
+        count(f"{folder}: {' '.join(suites)}", False, done.stdout)
         return
     for line in open(log, encoding="utf-8", errors="replace"):
         test = json.loads(line)
@@ -86,6 +85,14 @@ def style():
     command("lint by grep", [sys.executable, "tools/lint.py"])
 
 
+def valgrind():
+    """Unit tests and end-to-end tests with valgrind watching the program."""
+    wrap = "valgrind --quiet --error-exitcode=99 --leak-check=full --trace-children=no"
+    tests("build", ["unit"], ["--wrap", wrap, "--timeout-multiplier", "20"])
+    for name in ("policy", "hostile", "lifecycle"):
+        command(f"valgrind: {name}", ["node", f"tests/e2e/{name}.mjs", "--callgate", "build/callgate", "--under", "valgrind"])
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--soak", action="store_true", help="the long tests, too")
@@ -101,6 +108,7 @@ def main():
             tests("build", ["unit", "cases", "differential", "cli", "e2e", "install"])
             if args.soak:
                 tests("build", ["soak"])
+                valgrind()
         if build("build-asan", SANITIZE):
             tests("build-asan", ["unit", "cases", "cli", "e2e", "fuzz"])
         build("build-clang", [], env={"CC": "clang-14"})
