@@ -179,7 +179,7 @@ struct search {
 static void try_key(struct search *s, const struct box *box, enum witness_value value)
 {
     enum actor actor = box->match.actor == ACTOR_ANY ? ACTOR_CLAUDE_PROCESS : (enum actor)box->match.actor;
-    struct decision decisions[SIDES];
+    struct decision decisions[SIDES] = {{0}};
     if (s->weaker || !witness_with_key(s->witness, box, actor, s->name, value, decisions)) {
         return;
     }

@@ -1,74 +1,10 @@
-#include "analysis/superset.h"
-
 #include <stdlib.h>
 
-/* The fields of a shape, as bits; two more bits hold the tier. */
-enum field {
-    F_SERVER,
-    F_CHANNEL,
-    F_THREAD,
-    F_ACTOR,
-    F_TOOL,
-    F_TOOL_PREFIX,
-    F_PATH,
-    F_COMPONENT,
-    F_ARGS,
-    F_COUNT,
-};
-#define BIT(field) (1u << (field))
-#define TIER_SHIFT F_COUNT
-#define SHAPES_MAX (1u << (F_COUNT + 2))
+#include "analysis/superset_inside.h"
 
 /* Enough for a million rules of any sane layout; a few seconds of looking for others. */
 #define STEPS_BASE     ((uint64_t)1 << 25)
 #define STEPS_PER_RULE 64u
-
-struct shape {
-    uint32_t fields, first; /* `first`: its first rule */
-};
-
-/* A set of matches that agree in shape, in all fields but argEquals, and in the argument pairs down to here.
- */
-struct node {
-    uint32_t rule;        /* the first rule in or below it */
-    uint32_t terminal;    /* 1 + the first rule whose arguments end here; 0: none */
-    uint32_t parent;      /* 1 + the node above; 0: this is the top of a trie */
-    struct match_arg arg; /* the pair that leads here from above */
-    uint32_t low, high;   /* the keys that lead on lie between these */
-    bool open;            /* false: it holds one rule (and its equals) only, whatever pairs that has left */
-};
-
-struct superset {
-    const struct policy *policy;
-    enum superset_mode mode;
-    bool failed, exhausted;
-    uint64_t steps, steps_max;
-    struct name_nest tools;
-    uint32_t *path_up; /* SUPERSET_FIRST, by prefix id: 1 + the id just above it; 0: not looked up yet */
-
-    struct shape *shapes;
-    uint32_t shape_count;
-    uint16_t *shape_of; /* by fields: 1 + the shape */
-    /* Bit (shape % 64) sets: the shapes that lack a field, and those in which a value occurs. */
-    uint64_t lacking[F_COUNT];
-    uint64_t *symbol_shapes, *path_shapes;
-
-    struct node *nodes;
-    uint32_t node_count, node_cap;
-    uint64_t *slots; /* hash in the upper half, 1 + node in the lower; 0: free */
-    uint32_t slots_mask;
-    uint32_t *same; /* SUPERSET_EVERY, by rule: 1 + the next rule with an equal match; 0: none */
-
-    /* The question that is being answered, and the lists of those that are made from rules. */
-    struct question question;
-    uint32_t fields;
-    uint32_t *tools_above, *paths_above;
-    uint32_t component;
-    uint32_t best;
-    uint32_t *found;
-    size_t found_count, found_cap;
-    uint32_t *stack_node, *stack_at; /* the way down the trie */
-};
 
 /* ---- Making ---- */
 
@@ -148,14 +84,6 @@ enum superset_state superset_state(const struct superset *set)
 {
     return set->failed ? SUPERSET_NO_MEMORY : set->exhausted ? SUPERSET_EXHAUSTED : SUPERSET_WHOLE;
 }
-
-/* Counts a step; false when there are none left. */
-static bool step(struct superset *set)
-{
-    set->exhausted = set->exhausted || ++set->steps > set->steps_max;
-    return !set->exhausted;
-}
-
 /* ---- The table ---- */
 
 static uint32_t finish_hash(uint64_t h)
@@ -167,7 +95,7 @@ static uint32_t finish_hash(uint64_t h)
 }
 
 /* What the exact fields of a shape add to the hash of a match. */
-static uint64_t hash_exact(uint32_t shape, uint32_t fields, const struct match *match)
+uint64_t superset_hash(uint32_t shape, uint32_t fields, const struct match *match)
 {
     uint64_t h = (shape + 1) * 0x9e3779b97f4a7c15u;
     h += (fields & BIT(F_SERVER) ? match->server : 0) * 0xbf58476d1ce4e5b9u;
@@ -177,12 +105,6 @@ static uint64_t hash_exact(uint32_t shape, uint32_t fields, const struct match *
     h += (fields & BIT(F_TOOL) ? match->tool : 0) * 0x27d4eb2f165667c5u;
     return h;
 }
-
-/* What the top of a trie is found by, beside the asked match's own values. */
-struct top {
-    uint32_t fields, tool_prefix, path_prefix, component;
-};
-
 static uint32_t hash_top(uint64_t exact, const struct top *top)
 {
     return finish_hash(exact + top->tool_prefix * 0xc4ceb9fe1a85ec53u +
@@ -262,12 +184,13 @@ static bool is_top(const struct superset *set, const struct node *node, const st
            (set->mode != SUPERSET_FIRST || rule->tier == fields >> TIER_SHIFT);
 }
 
-static uint32_t find_top(struct superset *set, uint32_t hash, const struct top *want,
-                         const struct match *values)
+uint32_t superset_find_top(struct superset *set, uint64_t exact, const struct top *want,
+                           const struct match *values)
 {
+    uint32_t hash = hash_top(exact, want);
     for (uint32_t at = hash & set->slots_mask;; at = (at + 1) & set->slots_mask) {
         uint64_t slot = set->slots[at];
-        if (slot == 0 || !step(set)) {
+        if (slot == 0 || !superset_step(set)) {
             return 0;
         }
         uint32_t node = (uint32_t)slot;
@@ -277,12 +200,12 @@ static uint32_t find_top(struct superset *set, uint32_t hash, const struct top *
     }
 }
 
-static uint32_t find_child(struct superset *set, uint32_t parent, const struct match_arg *arg)
+uint32_t superset_find_child(struct superset *set, uint32_t parent, const struct match_arg *arg)
 {
     uint32_t hash = hash_child(parent, arg);
     for (uint32_t at = hash & set->slots_mask;; at = (at + 1) & set->slots_mask) {
         uint64_t slot = set->slots[at];
-        if (slot == 0 || !step(set)) {
+        if (slot == 0 || !superset_step(set)) {
             return 0;
         }
         const struct node *node = &set->nodes[(uint32_t)slot - 1];
@@ -295,7 +218,7 @@ static uint32_t find_child(struct superset *set, uint32_t parent, const struct m
 
 /* ---- Putting in ---- */
 
-static uint32_t fields_of(const struct superset *set, const struct match *match, uint8_t tier)
+uint32_t superset_fields(const struct superset *set, const struct match *match, uint8_t tier)
 {
     uint32_t fields = set->mode != SUPERSET_FIRST ? 0 : (uint32_t)tier << TIER_SHIFT;
     fields |= match->server != 0 ? BIT(F_SERVER) : 0;
@@ -361,7 +284,7 @@ static void add_equal(struct superset *set, uint32_t first, uint32_t rule)
 static uint32_t child_for(struct superset *set, uint32_t node, uint32_t rule, uint32_t depth, bool *ret_made)
 {
     const struct match_arg *arg = &set->policy->args[set->policy->rules[rule].match.arg_first + depth];
-    uint32_t child = find_child(set, node, arg);
+    uint32_t child = superset_find_child(set, node, arg);
     *ret_made = child == 0;
     if (child != 0) {
         return child;
@@ -424,319 +347,15 @@ void superset_add(struct superset *set, uint32_t rule)
         return;
     }
     const struct match *match = &set->policy->rules[rule].match;
-    uint32_t fields = fields_of(set, match, set->policy->rules[rule].tier);
+    uint32_t fields = superset_fields(set, match, set->policy->rules[rule].tier);
     uint32_t shape = shape_of(set, fields, rule);
     note_values(set, shape, match);
     struct top want = {fields, match->tool_prefix, match->path_prefix, match->path_component};
-    uint32_t hash = hash_top(hash_exact(shape, fields, match), &want);
-    uint32_t top = find_top(set, hash, &want, match);
+    uint64_t exact = superset_hash(shape, fields, match);
+    uint32_t top = superset_find_top(set, exact, &want, match);
     if (top == 0) {
-        set->failed = add_node(set, &(struct node){.rule = rule}, hash) == 0;
+        set->failed = add_node(set, &(struct node){.rule = rule}, hash_top(exact, &want)) == 0;
     } else {
         set->failed = !hang(set, top, rule);
     }
-}
-
-/* ---- Asking ---- */
-
-static void report(struct superset *set, uint32_t rule)
-{
-    if (set->mode != SUPERSET_EVERY) {
-        set->best = rule < set->best ? rule : set->best;
-        return;
-    }
-    for (uint32_t next = rule + 1; next != 0; next = set->same[next - 1]) {
-        if (set->found_count == set->found_cap) {
-            size_t cap = set->found_cap == 0 ? 64 : set->found_cap * 2;
-            uint32_t *found = realloc(set->found, cap * sizeof(*found));
-            if (found == NULL) {
-                set->failed = true;
-                return;
-            }
-            set->found = found;
-            set->found_cap = cap;
-        }
-        set->found[set->found_count++] = next - 1;
-    }
-}
-
-/* Whether a rule's pairs from `depth` on are among the asked ones from `at` on. */
-static bool rest_asked(struct superset *set, uint32_t rule, uint32_t depth, uint32_t at)
-{
-    const struct match *match = &set->policy->rules[rule].match;
-    const struct match_arg *args = set->policy->args + match->arg_first;
-    for (; depth < match->arg_count; depth++, at++) {
-        while (at < set->question.match.arg_count && set->question.args[at].key < args[depth].key) {
-            at++;
-        }
-        if (!step(set) || at == set->question.match.arg_count ||
-            set->question.args[at].key != args[depth].key ||
-            set->question.args[at].value != args[depth].value) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Enters a node at which the asked pairs before `at` are used up; true when its children must be looked at.
- */
-static bool enter(struct superset *set, uint32_t node, uint32_t depth, uint32_t at)
-{
-    const struct node *here = &set->nodes[node - 1];
-    if (here->rule >= set->best) {
-        return false;
-    }
-    if (!here->open) {
-        if (rest_asked(set, here->rule, depth, at)) {
-            report(set, here->rule);
-        }
-        return false;
-    }
-    if (here->terminal != 0) {
-        report(set, here->terminal - 1);
-    }
-    return true;
-}
-
-/* Walks every subset of the asked pairs that stands in the trie. */
-static void walk(struct superset *set, uint32_t top)
-{
-    if (!enter(set, top, 0, 0)) {
-        return;
-    }
-    uint32_t depth = 0;
-    set->stack_node[0] = top;
-    set->stack_at[0] = 0;
-    while (!set->exhausted) {
-        const struct node *here = &set->nodes[set->stack_node[depth] - 1];
-        uint32_t at = set->stack_at[depth];
-        while (at < set->question.match.arg_count && set->question.args[at].key < here->low) {
-            at++;
-        }
-        if (at == set->question.match.arg_count || set->question.args[at].key > here->high) {
-            if (depth == 0) {
-                return;
-            }
-            depth--;
-            continue;
-        }
-        set->stack_at[depth] = at + 1;
-        uint32_t child = find_child(set, set->stack_node[depth], &set->question.args[at]);
-        if (child != 0 && enter(set, child, depth + 1, at + 1)) {
-            depth++;
-            set->stack_node[depth] = child;
-            set->stack_at[depth] = at + 1;
-        }
-    }
-}
-
-static uint64_t shapes_with(const uint64_t *shapes, const uint32_t *values, uint32_t count)
-{
-    uint64_t some = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        some |= shapes[values[i]];
-    }
-    return some;
-}
-
-/* The shapes (mod 64) that can hold a match containing the asked one, by the values that occur in them. */
-static uint64_t candidates(const struct superset *set)
-{
-    const struct match *match = &set->question.match;
-    const uint32_t symbols[][2] = {{F_SERVER, match->server},
-                                   {F_CHANNEL, match->channel},
-                                   {F_THREAD, match->thread},
-                                   {F_TOOL, match->tool}};
-    uint64_t shapes = UINT64_MAX;
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        uint32_t symbol = symbols[i][1];
-        shapes &=
-            set->lacking[symbols[i][0]] | (symbol == 0 || symbol == NOWHERE ? 0 : set->symbol_shapes[symbol]);
-    }
-    shapes &= set->lacking[F_TOOL_PREFIX] |
-              shapes_with(set->symbol_shapes, set->question.tools, set->question.tool_count);
-    shapes &=
-        set->lacking[F_PATH] | shapes_with(set->path_shapes, set->question.paths, set->question.path_count);
-    shapes &= set->lacking[F_COMPONENT] |
-              shapes_with(set->symbol_shapes, set->question.components, set->question.component_count);
-    uint64_t with = set->lacking[F_ARGS];
-    for (uint32_t i = 0; i < match->arg_count; i++) {
-        with |= set->symbol_shapes[set->question.args[i].value];
-    }
-    return shapes & with;
-}
-
-/* The values to look at for a field that may have several: all of a list, or only "absent". */
-struct choice {
-    const uint32_t *values;
-    const uint64_t *shapes; /* where each value occurs; NULL: not to be looked at */
-    uint32_t count;
-};
-
-static struct choice choose(bool present, const uint32_t *values, uint32_t count, const uint64_t *shapes)
-{
-    static const uint32_t absent[1] = {0};
-    return present ? (struct choice){values, shapes, count} : (struct choice){absent, NULL, 1};
-}
-
-static bool occurs(const struct choice *choice, uint32_t i, uint64_t bit)
-{
-    return choice->shapes == NULL || (choice->shapes[choice->values[i]] & bit) != 0;
-}
-
-/* Looks at one shape with one tool prefix and one component: at each path prefix. */
-static void ask_paths(struct superset *set, uint32_t shape, uint64_t exact, uint32_t tool_prefix,
-                      uint32_t component)
-{
-    const struct question *q = &set->question;
-    uint32_t fields = set->shapes[shape].fields;
-    uint64_t bit = (uint64_t)1 << (shape % 64);
-    struct choice paths = choose((fields & BIT(F_PATH)) != 0, q->paths, q->path_count, set->path_shapes);
-    struct top want = {.fields = fields, .tool_prefix = tool_prefix, .component = component};
-    for (uint32_t i = 0; i < paths.count && !set->exhausted; i++) {
-        if (occurs(&paths, i, bit)) {
-            want.path_prefix = paths.values[i];
-            uint32_t top = find_top(set, hash_top(exact, &want), &want, &q->match);
-            if (top != 0) {
-                walk(set, top);
-            }
-        }
-    }
-}
-
-/* Looks at one shape: at the asked values, and at each combination of those that may be several. */
-static void ask_shape(struct superset *set, uint32_t shape)
-{
-    const struct question *q = &set->question;
-    uint32_t fields = set->shapes[shape].fields;
-    uint64_t bit = (uint64_t)1 << (shape % 64);
-    struct choice tools =
-        choose((fields & BIT(F_TOOL_PREFIX)) != 0, q->tools, q->tool_count, set->symbol_shapes);
-    struct choice components =
-        choose((fields & BIT(F_COMPONENT)) != 0, q->components, q->component_count, set->symbol_shapes);
-    uint64_t exact = hash_exact(shape, fields, &q->match);
-    for (uint32_t i = 0; i < tools.count; i++) {
-        for (uint32_t j = 0; j < components.count && occurs(&tools, i, bit); j++) {
-            if (occurs(&components, j, bit)) {
-                ask_paths(set, shape, exact, tools.values[i], components.values[j]);
-            }
-        }
-    }
-}
-
-static void ask(struct superset *set)
-{
-    uint32_t need = set->fields;
-    for (uint64_t shapes = candidates(set); shapes != 0; shapes &= shapes - 1) {
-        for (uint32_t shape = (uint32_t)__builtin_ctzll(shapes); shape < set->shape_count; shape += 64) {
-            const struct shape *at = &set->shapes[shape];
-            /* None of a shape that begins behind the best can better it. */
-            if (at->first < set->best && (at->fields & ~need) == 0 &&
-                (set->mode != SUPERSET_FIRST || at->fields >> TIER_SHIFT == need >> TIER_SHIFT)) {
-                ask_shape(set, shape);
-            }
-        }
-    }
-}
-
-/* The fields that a containing match may have. */
-static uint32_t fields_allowed(const struct superset *set, const struct question *question, uint8_t tier)
-{
-    uint32_t fields =
-        fields_of(set, &question->match, tier) & ~(BIT(F_TOOL_PREFIX) | BIT(F_PATH) | BIT(F_COMPONENT));
-    return fields | (question->tool_count != 0 ? BIT(F_TOOL_PREFIX) : 0) |
-           (question->path_count != 0 ? BIT(F_PATH) : 0) |
-           (question->component_count != 0 ? BIT(F_COMPONENT) : 0);
-}
-
-/* The prefixes above a rule's own, itself first; looked up once for each distinct one. */
-static uint32_t own_paths_above(struct superset *set, uint32_t id)
-{
-    uint32_t count = 0;
-    while (id != 0) {
-        set->paths_above[count++] = id;
-        if (set->path_up[id] == 0) {
-            uint32_t ids[PATHS_ABOVE_MAX];
-            size_t above = path_prefixes_above(
-                set->policy->prefixes, set->policy->prefixes->list[id - 1].path, ids, PATHS_ABOVE_MAX);
-            set->path_up[id] = 1; /* in case that it does not stand above itself: then nothing does */
-            for (size_t i = 0; i < above; i++) {
-                set->path_up[ids[i]] = 1 + (i == 0 ? 0 : ids[i - 1]);
-            }
-        }
-        id = set->path_up[id] - 1;
-    }
-    return count;
-}
-
-uint32_t superset_first(struct superset *set, uint32_t rule)
-{
-    if (set->failed || set->exhausted) {
-        return NOWHERE;
-    }
-    const struct rule *asked = &set->policy->rules[rule];
-    const struct match *match = &asked->match;
-    struct question *question = &set->question;
-    uint32_t name = match->tool != 0 ? match->tool : match->tool_prefix;
-    set->component = match->path_component;
-    *question = (struct question){.match = *match,
-                                  .args = set->policy->args + match->arg_first,
-                                  .tools = set->tools_above,
-                                  .paths = set->paths_above,
-                                  .components = &set->component,
-                                  .component_count = set->component != 0};
-    question->tool_count =
-        name == 0 ? 0 : name_nest_above(&set->tools, policy_text(set->policy, name), set->tools_above);
-    question->path_count = own_paths_above(set, match->path_prefix);
-    set->fields = fields_allowed(set, question, asked->tier);
-    set->best = NOWHERE;
-    ask(set);
-    return set->best;
-}
-
-uint32_t superset_first_of(struct superset *set, const struct question *question, uint32_t end)
-{
-    if (set->failed || set->exhausted) {
-        return NOWHERE;
-    }
-    set->question = *question;
-    set->fields = fields_allowed(set, question, 0);
-    set->best = end;
-    ask(set);
-    return set->best == end ? NOWHERE : set->best;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-    return (left > right) - (left < right);
-}
-
-size_t superset_every(struct superset *set, const struct foreign_match *match, const uint32_t **ret_rules)
-{
-    set->found_count = 0;
-    if (!set->failed && !set->exhausted) {
-        struct question *question = &set->question;
-        set->component = match->match.path_component;
-        *question = (struct question){.match = match->match,
-                                      .args = match->args,
-                                      .tools = set->tools_above,
-                                      .paths = set->paths_above,
-                                      .components = &set->component,
-                                      .component_count = set->component != 0 && set->component != NOWHERE};
-        question->tool_count =
-            match->tool.ptr == NULL ? 0 : name_nest_above(&set->tools, match->tool, set->tools_above);
-        question->path_count = match->path.ptr == NULL
-                                   ? 0
-                                   : (uint32_t)path_prefixes_above(set->policy->prefixes, match->path,
-                                                                   set->paths_above, PATHS_ABOVE_MAX);
-        set->fields = fields_allowed(set, question, 0);
-        set->best = NOWHERE;
-        ask(set);
-        if (set->found_count > 1) {
-            qsort(set->found, set->found_count, sizeof(*set->found), by_number);
-        }
-    }
-    *ret_rules = set->found;
-    return set->found_count;
 }

@@ -374,7 +374,7 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
 static bool accept_reading(struct witness *w, witness_accept *accept, void *context)
 {
     for (size_t i = 0; i < w->readings.count; i++) {
-        struct decision decisions[SIDES];
+        struct decision decisions[SIDES] = {{0}};
         w->reading = i;
         for (size_t s = 0; s < w->space->side_count; s++) {
             decisions[s] =
@@ -391,7 +391,7 @@ static bool try_candidate(struct witness *w, struct candidate *c, witness_accept
 {
     size_t keys = c->with_path ? PATH_KEYS : 1;
     for (c->key = 0; c->key < keys; c->key++) {
-        struct decision decisions[SIDES];
+        struct decision decisions[SIDES] = {{0}};
         bool has_path;
         if (c->with_path && c->key != 0 && clashes(w, c->box, slice_of(path_keys[c->key]))) {
             continue;

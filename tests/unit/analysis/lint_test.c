@@ -209,10 +209,41 @@ static void texts(void)
         "toolPrefix, pathPrefix or pathComponent.\n");
 }
 
+/* Texts that the running set has never seen, in every field. */
+static void unknown_texts(void)
+{
+    struct policy *running =
+        test_load(SLICE("[{\"id\":\"d\",\"effect\":\"deny\",\"reason\":\"no\",\"match\":{\"toolPrefix\":"
+                        "\"t\",\"argEquals\":{\"a\":1}}},{\"id\":\"e\",\"effect\":\"deny\","
+                        "\"reason\":\"no\",\"match\":{\"pathPrefix\":\"/nowhere\"}}]"));
+    struct policy *next = test_load(SLICE("[{\"id\":\"x\",\"effect\":\"auto_approve\",\"match\":{\"tool\":"
+                                          "\"tu\",\"server\":\"s\",\"channel\":\"C\","
+                                          "\"thread_ts\":\"1\",\"pathPrefix\":\"/nowhere/"
+                                          "b\",\"pathComponent\":\"c\",\"argEquals\":{\"a\":1,\"b\":2,"
+                                          "\"d\":\"new\"}}},{\"id\":\"y\",\"effect\":\"auto_approve\","
+                                          "\"match\":{\"tool\":\"tu\",\"argEquals\":{\"a\":2}}}]"));
+    CHECK(running != NULL && next != NULL);
+    if (running != NULL && next != NULL) {
+        struct violations violations;
+        violations_init(&violations);
+        violations_find(running, next, &violations);
+        CHECK(!violations.failed && violations.count == 2);
+        if (violations.count == 2) {
+            CHECK_BYTES(violations.list[0].message.ptr, violations.list[0].message.len,
+                        "new auto_approve rule 'x' weakens existing deny 'd' \xe2\x80\x94 reload refused");
+            CHECK_BYTES(violations.list[1].existing_deny.ptr, violations.list[1].existing_deny.len, "e");
+        }
+        violations_finish(&violations);
+    }
+    policy_destroy(running);
+    policy_destroy(next);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t many = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
     texts();
+    unknown_texts();
     random_policies(1, many, &(struct test_shape){30, 40, 2, 3, 3});
     random_policies(100001, many, &(struct test_shape){60, 15, 2, 4, 4});
     random_policies(200001, many / 10, &(struct test_shape){400, 30, 3, 8, 6});
