@@ -35,8 +35,10 @@ static bool add_servers(struct hook_message *message, const struct hook_places *
 {
     static const struct slice table = {"mcp_servers", 11};
     bool ok = servers_add_toml(message, servers, places->home, ".codex/config.toml", table);
+    servers->in_project = true;
     for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir))
         ok = servers_add_toml(message, servers, dir, ".codex/config.toml", table);
+    servers->in_project = false;
     return ok;
 }
 

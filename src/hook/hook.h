@@ -69,6 +69,7 @@ struct hook_server {
     struct slice name;     /* as configured */
     struct slice spelled;  /* as it stands in a flattened name */
     struct slice launched; /* the command line or the URL, where the configuration tells it; may be empty */
+    bool of_project;       /* configured in a project's file, which an agent can write */
 };
 
 struct hook_servers {
@@ -76,6 +77,7 @@ struct hook_servers {
     size_t count;
     size_t cap;
     bool partial;       /* there may be more, in a form that is not read */
+    bool in_project;    /* what is added now stands in a project's file */
     const char *others; /* characters beside letters, digits, `_` and `-` that this host keeps; may be NULL */
 };
 

@@ -39,7 +39,8 @@ MUST_USE bool message_add_patch_paths(struct hook_message *message);
 /* ---- Flattened names (split.c) ---- */
 
 /* The names of a tool that is written SERVER, `separator`, TOOL: the pairs with the known servers that it can
- * begin with; if there are none, the pairs of every possible split. `flat` is without the host's own prefix.
+ * begin with; if the user's own configuration names none of these, the pairs of every possible split as well.
+ * `flat` is without the host's own prefix.
  * No possible split: `whole` alone. With `whole_too` and no known server it stands beside the splits: it may
  * be a tool's own name. */
 MUST_USE bool split_name(struct hook_message *message, struct slice flat, struct slice separator,

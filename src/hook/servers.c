@@ -77,6 +77,7 @@ static bool add(struct hook_message *message, struct hook_servers *servers, stru
     server->name = arena_copy(&message->arena, name);
     server->spelled = spelled_name(&message->arena, name, servers->others);
     server->launched = arena_copy(&message->arena, launched);
+    server->of_project = servers->in_project;
     if (!server->name.ptr || !server->spelled.ptr || !server->launched.ptr)
         return false;
     servers->count++;
@@ -139,12 +140,14 @@ bool servers_add_above(struct hook_message *message, struct hook_servers *server
                        const char *file, const char *key)
 {
     bool ok = true;
+    servers->in_project = true;
     for (; dir.ptr && ok; dir = directory_above(dir)) {
         struct config_file config;
         config_open(&config, dir, file);
         ok = servers_add(message, servers, &config, json_get(&config.doc, config.root, key));
         config_close(&config);
     }
+    servers->in_project = false;
     return ok;
 }
 

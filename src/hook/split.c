@@ -44,10 +44,13 @@ static bool add(struct hook_message *message, struct slice server, bool has_serv
     return true;
 }
 
-/* The pairs with servers that the host knows: under the name it was configured with, and as spelled here. */
+/* The pairs with servers that the host knows: under the name it was configured with, and as spelled here.
+ * *ret_known: one of them stands in the user's own configuration. A project's is a file that an agent can
+ * write: it adds pairs, and takes none away. */
 static bool add_known(struct hook_message *message, struct slice flat, struct slice separator,
-                      const struct hook_servers *servers)
+                      const struct hook_servers *servers, bool *ret_known)
 {
+    *ret_known = false;
     for (size_t i = 0; i < servers->count; i++) {
         struct slice spelled = servers->list[i].spelled;
         if (spelled.len == 0 || flat.len <= spelled.len + separator.len ||
@@ -56,6 +59,7 @@ static bool add_known(struct hook_message *message, struct slice flat, struct sl
         struct slice tool = slice_from(flat, spelled.len + separator.len);
         if (!add(message, servers->list[i].name, true, tool) || !add(message, spelled, true, tool))
             return false;
+        *ret_known = *ret_known || !servers->list[i].of_project;
     }
     return true;
 }
@@ -76,9 +80,9 @@ bool split_name(struct hook_message *message, struct slice flat, struct slice se
 {
     message->names = arena_array(&message->arena, SPLITS_MOST, sizeof *message->names);
     message->name_count = 0;
-    if (!message->names || !add_known(message, flat, separator, servers))
+    bool known;
+    if (!message->names || !add_known(message, flat, separator, servers, &known))
         return false;
-    bool known = message->name_count > 0;
     if ((!known || servers->partial) && !add_every(message, flat, separator))
         return false;
     if (message->name_count == 0 || (whole_too && !known))
