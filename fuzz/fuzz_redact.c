@@ -28,9 +28,8 @@ static void redact(struct json_doc *doc, struct slice text, struct buf *out)
     FUZZ_CHECK(buf_ok(out));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(struct slice text)
 {
-    struct slice text = {(const char *)data, size};
     struct json_doc doc;
     struct json_error error;
     struct buf quoted, once, twice, canonical;
@@ -39,7 +38,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_init(&once, 1u << 22);
     buf_init(&twice, 1u << 22);
     buf_init(&canonical, 1u << 22);
-    walk(text);
     if (!json_parse(&doc, text, &options, &error)) {
         json_write_bytes(&quoted, text);
         FUZZ_CHECK(buf_ok(&quoted));
@@ -55,5 +53,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     buf_finish(&once);
     buf_finish(&twice);
     buf_finish(&canonical);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct slice text = {(const char *)data, size};
+    struct buf longer;
+    walk(text);
+    check(text);
+    /* The same text again and again, so that it is cut somewhere. */
+    buf_init(&longer, 1u << 20);
+    while (size != 0 && longer.len < 2 * REDACT_STRING_MAX) {
+        buf_slice(&longer, text);
+    }
+    check(buf_slice_of(&longer));
+    buf_finish(&longer);
     return 0;
 }

@@ -20,6 +20,9 @@
 /* What stands for something redacted begins with this. */
 #define REDACTED_MARK SLICE("[redacted")
 
+/* And what stands for the rest of something cut, with this. */
+#define TRUNCATED_MARK "\xE2\x80\xA6[truncated"
+
 static inline bool is_digit(char c)
 {
     return c >= '0' && c <= '9';

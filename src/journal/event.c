@@ -17,6 +17,18 @@ static void text_member(struct buf *buf, struct slice name, struct slice text)
     }
 }
 
+/* Text of the operator's or our own: there are no secrets in it, but it may be long. */
+static void short_member(struct buf *buf, struct slice name, struct slice text)
+{
+    if (text.len > REDACT_STRING_MAX) {
+        text_member(buf, name, text);
+    } else if (text.len != 0) {
+        buf_slice(buf, name);
+        json_write_bytes(buf, text);
+        buf_byte(buf, ',');
+    }
+}
+
 static void constant_member(struct buf *buf, struct slice name, const char *text)
 {
     if (text != NULL) {
@@ -98,9 +110,9 @@ bool event_write(struct buf *buf, const struct event *event, struct json_doc *do
                  struct event_parts *ret_parts)
 {
     size_t begin = buf->len, end[EVENT_PARTS];
-    text_member(buf, SLICE("\"actor\":"), event->actor);
+    short_member(buf, SLICE("\"actor\":"), event->actor);
     hash_member(buf, SLICE("\"callHash\":"), event->call_hash);
-    text_member(buf, SLICE("\"correlationId\":"), event->correlation_id);
+    short_member(buf, SLICE("\"correlationId\":"), event->correlation_id);
     bool done = detail_member(buf, event->detail, doc);
     end[0] = buf->len;
     if (event->input != NULL) {
@@ -113,9 +125,9 @@ bool event_write(struct buf *buf, const struct event *event, struct json_doc *do
     paths_member(buf, event);
     end[1] = buf->len;
     text_member(buf, SLICE("\"reason\":"), event->reason);
-    text_member(buf, SLICE("\"ruleId\":"), event->rule);
+    short_member(buf, SLICE("\"ruleId\":"), event->rule);
     end[2] = buf->len;
-    text_member(buf, SLICE("\"server\":"), event->server);
+    short_member(buf, SLICE("\"server\":"), event->server);
     session_member(buf, event);
     text_member(buf, SLICE("\"toolName\":"), event->tool);
     end[3] = buf->len;

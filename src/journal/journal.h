@@ -42,7 +42,8 @@ void redact_write(struct buf *buf, const struct json_doc *doc, const struct json
 /* ---- Events ---- */
 
 /* What applies is set, the rest is zero; an empty text is not written. All borrowed until journal_stage
- * returns. Texts are redacted and cut like the strings of a value. */
+ * returns. Texts are redacted and cut like the strings of a value; those of the operator or our own (server,
+ * rule, actor, correlation id) only cut. */
 struct event {
     const char *kind; /* "policy.allow", "policy.deny", "approval.approved", "system.reload_refused", … */
     const char *outcome; /* "allow", "deny", "require"; NULL: none */

@@ -6,12 +6,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "journal/ascii.h"
 #include "journal/journal.h"
 #include "journal/secrets.h"
 
-#define MARK_ROOM   64u            /* of REDACT_STRING_MAX, for the mark that says how long the text was */
-#define FEW_MEMBERS 16u            /* members that need no memory of their own */
-#define CUT_NAME    "\xE2\x80\xA6" /* the member that stands for those cut off: U+2026 */
+#define MARK_ROOM    64u            /* of REDACT_STRING_MAX, for the mark that says how long the text was */
+#define LONGEST_MARK 40u            /* of something redacted */
+#define FEW_MEMBERS  16u            /* members that need no memory of their own */
+#define CUT_NAME     "\xE2\x80\xA6" /* the member that stands for those cut off: U+2026 */
 
 static const struct slice hidden = {"[redacted]", 10};
 
@@ -30,6 +32,15 @@ static size_t whole_characters(const char *bytes, size_t len)
     unsigned char first = (unsigned char)bytes[at - 1];
     size_t needs = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
     return len - (at - 1) < needs ? at - 1 : len;
+}
+
+/* Removes a mark of something redacted that was cut in two. */
+static size_t whole_marks(const char *bytes, size_t len)
+{
+    size_t look = len < LONGEST_MARK ? len : LONGEST_MARK;
+    const char *open = look == 0 ? NULL : memrchr(bytes + len - look, '[', look);
+    bool cut = open != NULL && memchr(open, ']', len - (size_t)(open - bytes)) == NULL;
+    return cut ? (size_t)(open - bytes) : len;
 }
 
 /* Appends what can be kept of text, at most REDACT_STRING_MAX bytes, to an empty `out`; true if nothing was
@@ -55,8 +66,8 @@ static bool unchanged_or_cleaned(struct buf *out, struct slice text)
     size_t rest = text.len - copied;
     buf_bytes(out, text.ptr + copied, rest < room ? rest : room);
     if (buf_ok(out) && (rest > room || out->len > REDACT_STRING_MAX)) {
-        out->len = whole_characters(out->ptr, REDACT_STRING_MAX - MARK_ROOM);
-        buf_printf(out, CUT_NAME "[truncated, %zu bytes]", text.len);
+        out->len = whole_marks(out->ptr, whole_characters(out->ptr, REDACT_STRING_MAX - MARK_ROOM));
+        buf_printf(out, TRUNCATED_MARK ", %zu bytes]", text.len);
     }
     return false;
 }

@@ -328,7 +328,8 @@ static bool is_quote(char c)
 static bool stays_visible(struct slice value)
 {
     return value.len == 0 || slice_starts_with(value, REDACTED_MARK) ||
-           memchr(value.ptr, '`', value.len) != NULL || memmem(value.ptr, value.len, "$(", 2) != NULL;
+           slice_starts_with(value, SLICE(TRUNCATED_MARK)) || memchr(value.ptr, '`', value.len) != NULL ||
+           memmem(value.ptr, value.len, "$(", 2) != NULL;
 }
 
 /* scheme://user:PASSWORD@host: notes where the password is, and goes on with what stands before it. Reads no
