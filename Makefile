@@ -36,6 +36,7 @@ fuzz: deps
 
 install: all
 	@meson configure build --prefix $(PREFIX) >/dev/null
+	@ninja -C build --quiet # or the prefix of the last time is what is installed
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 
 format:
