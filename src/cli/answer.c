@@ -105,7 +105,7 @@ static int run_answer(const struct command *command, int argc, char **argv, bool
     struct options options;
     const char *as = NULL;
     const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
-    int code = options_read(&options, command, argc, argv, TAKES_STATE, own, 1);
+    int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, 1);
     if (code != -1)
         return code;
     struct slice request = options.argc == 1 ? slice_of(options.argv[0]) : SLICE("");

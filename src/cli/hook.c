@@ -143,7 +143,7 @@ static int run_host(struct options *options, const struct hook_arguments *a)
 {
     const struct hook_host *host = options->argc == 1 ? hook_host_find(options->argv[0]) : NULL;
     if (!host)
-        return usage_error(&command_hook, "name one host");
+        return usage_error(&command_hook, "name one host: claude-code, gemini, codex, cursor or opencode");
     struct hook_options hook = {
         .host = host,
         .sources = &options->sources,

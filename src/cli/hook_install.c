@@ -262,15 +262,8 @@ static void warn_of_version(const struct install *in)
 static int check_policy(struct install *in)
 {
     struct options *o = &in->options;
-    if (o->sources.count == 0) {
-        if (!options_standard_places(&command_hook, o))
-            return EXIT_UNABLE;
-        size_t kept = 0;
-        for (size_t i = 0; i < o->sources.count; i++)
-            if (access(o->sources.files[i].path, F_OK) == 0)
-                kept++;
-        (void)kept;
-    }
+    if (o->sources.count == 0 && !options_surface_places(&command_hook, o))
+        return EXIT_UNABLE;
     struct policy *policy = options_load_policy(&command_hook, o);
     if (!policy)
         return fail("%s", "the policy does not load; nothing was changed");
@@ -408,7 +401,10 @@ int hook_install_run(int argc, char **argv)
         return code;
     in.arena = &in.options.arena;
     in.host = in.options.argc == 1 ? hook_host_find(in.options.argv[0]) : NULL;
-    code = in.host ? place_of(&in) : usage_error(&command_hook, "%s: name one host", argv[0]);
+    code = in.host
+               ? place_of(&in)
+               : usage_error(&command_hook,
+                             "%s: name one host: claude-code, gemini, codex, cursor or opencode", argv[0]);
     if (code == -1)
         code = taking_out ? uninstall(&in) : install(&in);
     free(in.a.except.items);

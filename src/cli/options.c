@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -164,9 +165,11 @@ static int find_base(struct options *options, const struct command *command)
     return roots ? -1 : usage_error(command, "no memory");
 }
 
-static int find_state(struct options *options, const struct command *command)
+static int find_state(struct options *options, const struct command *command, unsigned groups)
 {
     if (options->state) {
+        if ((groups & STATE_IS_THERE) && access(options->state, F_OK) != 0 && errno == ENOENT)
+            return usage_error(command, "there is no state directory %s", options->state);
         options->state_dir = options->state;
         return -1;
     }
@@ -199,7 +202,7 @@ static int settle(struct options *options, const struct command *command, unsign
     if (code == -1 && (groups & (TAKES_PATHS | TAKES_POLICY)))
         code = find_base(options, command);
     if (code == -1 && (groups & TAKES_STATE))
-        code = find_state(options, command);
+        code = find_state(options, command, groups);
     return code;
 }
 
@@ -231,31 +234,60 @@ void options_finish(struct options *options)
     *options = (struct options){0};
 }
 
+static bool add_all_places(const struct command *command, struct options *options)
+{
+    if (sources_add_places(&options->sources, &options->base, true))
+        return true;
+    usage_error(command, "no memory");
+    return false;
+}
+
+static bool is_there(const struct source_file *file)
+{
+    return access(file->path, F_OK) == 0;
+}
+
 bool options_standard_places(const struct command *command, struct options *options)
 {
     if (options->sources.count > 0)
         return true;
-    if (!sources_add_places(&options->sources, &options->base, true)) {
-        usage_error(command, "no memory");
+    if (!add_all_places(command, options))
         return false;
-    }
-    for (size_t i = 0; i < options->sources.count; i++)
-        if (access(options->sources.files[i].path, F_OK) == 0)
-            return true;
+    const struct source_file *places = options->sources.files;
+    if (is_there(&places[0]) || is_there(&places[1]) || is_there(&places[2]))
+        return true;
     usage_error(command, "there is no policy: name one with --policy FILE, or write one of\n  %s\n  %s\n  %s",
-                options->sources.files[0].path, options->sources.files[1].path,
-                options->sources.files[2].path);
+                places[0].path, places[1].path, places[2].path);
     return false;
 }
 
 bool options_surface_places(const struct command *command, struct options *options)
 {
-    if (options->sources.count == 0)
-        return options_standard_places(command, options);
+    if (options->sources.count == 0) {
+        if (!add_all_places(command, options))
+            return false;
+        options->sources.authored = true;
+        const struct source_file *places = options->sources.files;
+        if (is_there(&places[0]) || is_there(&places[1]))
+            return true;
+        usage_error(command, "there is no policy%s: name one with --policy FILE, or write one of\n  %s\n  %s",
+                    is_there(&places[2]) ? " but the workspace's, which can only add to one" : "",
+                    places[0].path, places[1].path);
+        return false;
+    }
     if (sources_add_places(&options->sources, &options->base, false))
         return true;
     usage_error(command, "no memory");
     return false;
+}
+
+bool options_state_is_absent(const struct options *options)
+{
+    if (access(options->state_dir, F_OK) == 0 || errno != ENOENT)
+        return false;
+    if (options->state)
+        say("there is no state directory %s yet", options->state);
+    return true;
 }
 
 struct policy *options_load_policy(const struct command *command, struct options *options)

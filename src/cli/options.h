@@ -29,6 +29,9 @@ enum option_groups {
     TAKES_PATHS = 2,  /* --cwd DIR, --home DIR, --root DIR */
     TAKES_STATE = 4,  /* --state DIR */
     TAKES_FORMAT = 8, /* --format text|json */
+    /* With TAKES_STATE: the directory that --state names must be there. Opening makes it, and a misspelt name
+     * would look like a machine at rest. */
+    STATE_IS_THERE = 16,
 };
 
 struct options {
@@ -57,8 +60,13 @@ bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_n
  */
 MUST_USE bool options_standard_places(const struct command *command, struct options *options);
 
-/* For surfaces: the same, and /etc/callgate/policy.json in front of named files. */
+/* For surfaces: the same, but a workspace file alone is no policy: an agent may have written it, and without
+ * it every call would be denied. And /etc/callgate/policy.json comes in front of named files. */
 MUST_USE bool options_surface_places(const struct command *command, struct options *options);
+
+/* For commands that only look, and may be asked before any gate has started: whether no state directory is
+ * there, so that nothing waits or runs. Told when --state names it. Opening it would make it. */
+bool options_state_is_absent(const struct options *options);
 
 /* Loads --policy files, or those of the standard places; tells every error; NULL when there is no policy. */
 struct policy *options_load_policy(const struct command *command, struct options *options);

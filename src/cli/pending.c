@@ -70,8 +70,9 @@ static int pending(const struct options *options)
     int code = EXIT_UNABLE;
     buf_init(&out, (size_t)1 << 30);
     buf_init(&error, 4096);
-    struct people *people = people_open(options->state_dir, &error);
-    if (people && people_waiting(people, &requests, &count, &error)) {
+    bool absent = options_state_is_absent(options);
+    struct people *people = absent ? NULL : people_open(options->state_dir, &error);
+    if (absent || (people && people_waiting(people, &requests, &count, &error))) {
         int64_t now = clock_wall_ms();
         if (options->json)
             buf_byte(&out, '[');

@@ -175,7 +175,7 @@ static int reload(const char *state_dir)
 static int run_reload(int argc, char **argv)
 {
     struct options options;
-    int code = options_read(&options, &command_reload, argc, argv, TAKES_STATE, NULL, 0);
+    int code = options_read(&options, &command_reload, argc, argv, TAKES_STATE | STATE_IS_THERE, NULL, 0);
     if (code != -1)
         return code;
     code = reload(options.state_dir);
@@ -188,7 +188,7 @@ static int run_dismiss(int argc, char **argv)
     struct options options;
     struct buf out;
     size_t count = 0;
-    int code = options_read(&options, &command_dismiss, argc, argv, TAKES_STATE, NULL, 0);
+    int code = options_read(&options, &command_dismiss, argc, argv, TAKES_STATE | STATE_IS_THERE, NULL, 0);
     if (code != -1)
         return code;
     buf_init(&out, 4096);

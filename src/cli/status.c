@@ -116,9 +116,12 @@ static int status(const struct options *options)
     buf_init(&gates, LIMIT_MESSAGE_BYTES);
     buf_init(&out, (size_t)64 << 20);
     buf_init(&error, 4096);
-    struct people *people = people_open(options->state_dir, &error);
-    if (people && people_waiting(people, &requests, &waiting, &error) &&
-        gates_write_json(options->state_dir, &gates, &error)) {
+    bool absent = options_state_is_absent(options);
+    struct people *people = absent ? NULL : people_open(options->state_dir, &error);
+    if (absent)
+        buf_text(&gates, "[]");
+    if (absent || (people && people_waiting(people, &requests, &waiting, &error) &&
+                   gates_write_json(options->state_dir, &gates, &error))) {
         if (options->json)
             buf_printf(&out, "{\"gates\":%.*s,\"waiting\":%zu}\n", SLICE_FMT(buf_slice_of(&gates)), waiting);
         else

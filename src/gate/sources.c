@@ -284,6 +284,23 @@ static bool assertions_hold(const struct policy *policy, const struct sources *s
     return hold || !errors->failed;
 }
 
+/* Whether somebody other than a workspace has written any of it; else the last place where one may is told.
+ */
+static bool any_authored(const struct sources *sources, const bool *in_use, struct findings *errors)
+{
+    size_t place = 0;
+    for (size_t i = 0; i < sources->count; i++) {
+        if (is_workspace(&sources->files[i]) || sources->files[i].text)
+            continue;
+        if (in_use[i])
+            return true;
+        place = i;
+    }
+    file_finding(errors, &sources->files[place], (uint32_t)place,
+                 "no policy is there, and a workspace's alone is none: write one");
+    return false;
+}
+
 static struct policy *load_all(const struct sources *sources, const struct path_base *base,
                                struct source_texts *last, struct source_texts *texts, bool *in_use,
                                uint32_t *which, struct findings *errors)
@@ -305,6 +322,8 @@ static struct policy *load_all(const struct sources *sources, const struct path_
             texts->states[i] = SOURCE_LAST_GOOD;
         }
     }
+    if (sources->authored && !fatal && !any_authored(sources, in_use, errors))
+        fatal = true;
     struct policy *policy = load_texts(sources, texts, in_use, which, base, errors);
     if (policy && last && fall_back(policy, last, texts, in_use, which)) {
         struct findings again; /* the faults are told already */

@@ -20,6 +20,7 @@ struct source_file {
 struct sources {
     struct source_file *files;
     size_t count;
+    bool authored; /* files of the workspace tier alone are no policy: sources_load fails */
     struct arena arena;
 };
 

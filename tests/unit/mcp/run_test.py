@@ -224,6 +224,7 @@ def test_closed_descriptors():
         state, policy = os.path.join(name, "state"), os.path.join(name, "policy.json")
         with open(policy, "w", encoding="utf-8") as file:
             file.write("[]")
+        callgate("run", "--policy", policy, "--state", state, "--", "true")
         for closed in ((0, 1, 2), (1, 2), (0, 1), (1,), (2,)):
             for command in (["status"], ["pending"], ["approve", "abcde"], ["reload"], ["stats"],
                             ["run", "--policy", policy, "--", "true"]):
