@@ -71,9 +71,15 @@ for command in $("$prefix/bin/callgate" --help | awk '/^  [a-z]/ {print $1}'); d
 	check "callgate $command --help" sh -c "'$prefix/bin/callgate' $command --help | grep -q '^usage: callgate $command'"
 	check "callgate(1) has $command" grep -q "$command" "$top/man/callgate.1.scd"
 done
-check "bash completes" bash -c "PATH='$prefix/bin':\$PATH; . '$prefix/share/bash-completion/completions/callgate'
+check "bash completes" bash -ec "PATH='$prefix/bin':\$PATH; . '$prefix/share/bash-completion/completions/callgate'
 	COMP_WORDS=(callgate ev); COMP_CWORD=1; _callgate; [ \"\${COMPREPLY[*]}\" = eval ]
-	COMP_WORDS=(callgate check --stri); COMP_CWORD=2; _callgate; [ \"\${COMPREPLY[*]}\" = --strict ]"
+	COMP_WORDS=(callgate check --stri); COMP_CWORD=2; _callgate; [ \"\${COMPREPLY[*]}\" = --strict ]
+	COMP_WORDS=(callgate check --format s); COMP_CWORD=3; _callgate; [ \"\${COMPREPLY[*]}\" = sarif ]
+	COMP_WORDS=(callgate hook cl); COMP_CWORD=2; _callgate; [ \"\${COMPREPLY[*]}\" = claude-code ]"
+check "looking makes no state directory" sh -c "
+	[ \"\$('$prefix/bin/callgate' pending --format json --state '$dir/none')\" = '[]' ] &&
+	'$prefix/bin/callgate' status --state '$dir/none' && ! '$prefix/bin/callgate' stats --state '$dir/none' &&
+	[ ! -e '$dir/none' ]"
 
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
