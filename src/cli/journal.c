@@ -6,13 +6,15 @@
 #include "cli/options.h"
 #include "gate/state.h"
 
-static const char usage[] = "usage: callgate journal verify [--head FILE] FILE...\n"
-                            "       callgate journal head FILE\n\n"
+static const char usage[] = "usage: callgate journal verify [--head FILE] [--state DIR] [FILE...]\n"
+                            "       callgate journal head [--state DIR] [FILE]\n\n"
                             "verify  checks that nobody changed, removed, added or moved an event; several "
                             "files are one chain, in order\n"
                             "head    prints the hash and number of the last event: keep it elsewhere, and "
                             "verify --head tells a journal\n"
                             "        whose end was cut off\n\n"
+                            "Without FILE, the journal of the state directory (default: "
+                            "~/.local/state/callgate).\n\n"
                             "Exit: 0 verified, 1 a fault, 2 could not be done.\n";
 
 static void tell_fault(const struct journal_fault *fault)
@@ -26,7 +28,7 @@ static void tell_fault(const struct journal_fault *fault)
     buf_finish(&file);
 }
 
-static int verify(const struct options *options, const char *head_file)
+static int verify(const char *const *files, size_t count, const char *head_file)
 {
     struct buf head, error, out;
     struct journal_report report = {0};
@@ -34,8 +36,6 @@ static int verify(const struct options *options, const char *head_file)
     buf_init(&head, 4096);
     buf_init(&error, 4096);
     buf_init(&out, 1u << 20);
-    const char *const *files = (const char *const *)options->argv + 1;
-    size_t count = (size_t)options->argc - 1;
     if (head_file && !read_file(head_file, 64u << 10, &head)) {
         code = EXIT_UNABLE;
     } else if (!journal_verify(files, count, buf_slice_of(&head), &report, &error)) {
@@ -75,20 +75,46 @@ static int head(const char *file)
     return code;
 }
 
+/* The journal of the state directory, which --state names or else is this user's own. */
+static bool default_journal(const char *state, struct buf *ret_file)
+{
+    if (state)
+        buf_text(ret_file, state);
+    else if (!gate_default_state_dir(ret_file))
+        return false;
+    buf_text(ret_file, "/" STATE_JOURNAL);
+    buf_byte(ret_file, '\0');
+    return buf_ok(ret_file);
+}
+
 static int run(int argc, char **argv)
 {
     struct options options;
-    const char *head_file = NULL;
-    const struct option_spec own[] = {{"head", OPTION_VALUE, &head_file}};
-    int code = options_read(&options, &command_journal, argc, argv, 0, own, 1);
+    const char *head_file = NULL, *state = NULL;
+    const struct option_spec own[] = {{"head", OPTION_VALUE, &head_file}, {"state", OPTION_VALUE, &state}};
+    int code = options_read(&options, &command_journal, argc, argv, 0, own, 2);
     if (code != -1)
         return code;
-    if (options.argc >= 2 && strcmp(options.argv[0], "verify") == 0)
-        code = verify(&options, head_file);
-    else if (options.argc == 2 && strcmp(options.argv[0], "head") == 0 && !head_file)
-        code = head(options.argv[1]);
-    else
-        code = usage_error(&command_journal, "say 'verify FILE...' or 'head FILE'");
+    struct buf file;
+    buf_init(&file, 64u << 10);
+    const char *verb = options.argc > 0 ? options.argv[0] : "";
+    const char *const *files = (const char *const *)options.argv + 1;
+    size_t count = options.argc > 0 ? (size_t)options.argc - 1 : 0;
+    if (strcmp(verb, "verify") != 0 && (strcmp(verb, "head") != 0 || head_file || count > 1)) {
+        code = usage_error(&command_journal, "say 'verify [FILE...]' or 'head [FILE]'");
+    } else if (count > 0 && state) {
+        code = usage_error(&command_journal, "name files, or a state directory, not both");
+    } else if (count == 0 && !default_journal(state, &file)) {
+        code = usage_error(&command_journal, "the home directory cannot be told; name a journal");
+    } else {
+        const char *only = file.ptr;
+        if (count == 0) {
+            files = &only;
+            count = 1;
+        }
+        code = strcmp(verb, "verify") == 0 ? verify(files, count, head_file) : head(files[0]);
+    }
+    buf_finish(&file);
     options_finish(&options);
     return code;
 }

@@ -115,6 +115,13 @@ try {
     const verified = cli('journal', 'verify', journal());
     assert.match(verified, /^OK: \d+ event\(s\) verified in /);
     more(verified);
+    const changed = readFileSync(journal(), 'utf8').replace('private is private', 'private is public!');
+    writeFileSync(at('changed.jsonl'), changed);
+    say('   Then somebody changes one word in a copy, the reason of the first deny:');
+    say('   $ callgate journal verify changed.jsonl');
+    const fault = spawnSync(callgate, ['journal', 'verify', at('changed.jsonl')], { encoding: 'utf8' });
+    assert.equal(fault.status, 1, 'a changed journal is verified');
+    more(fault.stderr.split('\n')[0]);
     const decisions = events().filter(event => /^policy\.(allow|deny|require)$/.test(event.kind)).map(event => event.kind);
     assert.deepEqual(decisions, ['policy.allow', 'policy.deny', 'policy.deny', 'policy.require', 'policy.allow']);
     assert.equal(readFileSync(at('private/diary.txt'), 'utf8'), 'Dear diary, nobody may read this.\n');
