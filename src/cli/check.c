@@ -96,7 +96,7 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
         utf8_append_printable(buf, f->message);
         buf_byte(buf, '\n');
     }
-    if (policy)
+    if (policy && errors->count == 0)
         buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
 }
 

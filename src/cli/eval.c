@@ -1,4 +1,6 @@
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -59,7 +61,7 @@ static void answer(struct judge *judge, enum output output, struct slice call, s
     buf_byte(out, '\n');
 }
 
-static int judge_lines(struct judge *judge, enum output output, int fd)
+static int judge_lines(struct judge *judge, enum output output, int fd, const char *name)
 {
     struct lines lines;
     struct slice line = {0};
@@ -83,7 +85,7 @@ static int judge_lines(struct judge *judge, enum output output, int fd)
         }
     }
     if (result == LINE_FAILED) {
-        say("the calls cannot be read");
+        say("%s cannot be read: %s", name, strerror(errno));
         code = EXIT_UNABLE;
     }
     if (code == EXIT_YES && out.len)
@@ -124,7 +126,7 @@ static int evaluate(const struct command *command, struct options *options, cons
     int fd = calls_open(options->argv[0]);
     if (fd >= 0 && (!own->approvals || approvals_read(&list, policy, own->approvals))) {
         judge.approvals = (struct approvals){.list = list.list, .count = list.count, .now = now};
-        code = judge_lines(&judge, output, fd);
+        code = judge_lines(&judge, output, fd, options->argv[0]);
     }
     if (fd >= 0)
         close(fd);

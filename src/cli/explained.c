@@ -51,12 +51,12 @@ static void write_rule(struct buf *out, const struct json_doc *doc, const struct
     write_value(out, doc, rule, "file");
     buf_byte(out, ':');
     write_value(out, doc, rule, "line");
-    buf_text(out, ": ");
-    write_value(out, doc, rule, "tier");
-    buf_text(out, " rule '");
+    buf_text(out, ": rule '");
     write_value(out, doc, rule, "rule");
     buf_text(out, "' (");
     write_value(out, doc, rule, "effect");
+    buf_text(out, ", tier ");
+    write_value(out, doc, rule, "tier");
     if (json_is(json_get(doc, rule, "matched"), JSON_TRUE)) {
         buf_text(out, ") matches\n");
         return;

@@ -238,8 +238,8 @@ bool gate_reload(struct gate *gate)
     if (copy_texts(&gate->texts, &texts))
         refusal.policy = gate_load(gate, &texts, &refusal.errors);
     sources_write_errors(&lines, &refusal.errors);
-    if (lines.len)
-        gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&lines)));
+    if (lines.len) /* what is told ends its line itself */
+        gate_tell(gate, "%.*s", (int)lines.len - 1, lines.ptr);
     if (refusal.policy)
         violations_find(gate->policy, refusal.policy, &refusal.violations);
     if (refusal.policy && gate->options.no_weakening)
