@@ -45,8 +45,8 @@ def warnings(policy):
         if len(group.members) > 1:
             for rule in group.members:
                 spoken_for[id(rule)] = group
-    for place, later in enumerate(policy.rules):
-        warning = _shadow(policy, place, later, spoken_for.get(id(later)))
+    for later in policy.rules:
+        warning = _shadow(policy, later, spoken_for.get(id(later)))
         if warning is not None:
             out.append(warning)
     denies = [rule for rule in policy.rules if rule.tier == "admin" and rule.effect == "deny"]
@@ -66,17 +66,19 @@ def warnings(policy):
     return out
 
 
-def _shadow(policy, place, later, group):
+def _shadow(policy, later, group):
     def found(earlier):
         return {"kind": "shadow", "later": later.id, "earlier": earlier.id, "crossTier": False}
 
-    if group is not None:
-        # The words of section 7: who speaks for a group is not reported, the others are, with the speaker.
-        return None if group.speaker is later else found(group.speaker)
-    for earlier in policy.rules[:place]:
+    if group is not None and group.speaker is not later:
+        return found(group.speaker)
+    # A group acts where its first member stands: only what stands before that can shadow the one who speaks.
+    first = later if group is None else group.members[0]
+    for earlier in policy.rules:
+        if earlier is first:
+            return None
         if earlier.tier == later.tier and contains(earlier.match, later.match):
             return found(earlier)
-    return None
 
 
 def violations(running, new):
