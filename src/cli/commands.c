@@ -12,6 +12,7 @@ const struct command *const commands[] = {
     &command_explain,
     &command_fmt,
     &command_hook,
+    &command_import,
     &command_journal,
     &command_pending,
     &command_refuse,

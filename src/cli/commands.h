@@ -14,6 +14,7 @@ extern const struct command command_eval;
 extern const struct command command_explain;
 extern const struct command command_fmt;
 extern const struct command command_hook;
+extern const struct command command_import;
 extern const struct command command_journal;
 extern const struct command command_pending;
 extern const struct command command_refuse;

@@ -317,7 +317,7 @@ static void write_short_rule(struct pen *pen, const struct json_value *rule, str
     buf_byte(pen->out, '}');
 }
 
-/* Id and effect, then each of the longer members on a line of its own; the small ones fill lines. */
+/* Id and effect, then the match on a line of its own, what fits behind it, and the comment. */
 static void write_long_rule(struct pen *pen, const struct json_value *rule, size_t indent)
 {
     struct walk walk = {.doc = pen->doc, .object = rule, .table = &schema_rule};
@@ -328,7 +328,7 @@ static void write_long_rule(struct pen *pen, const struct json_value *rule, size
     while ((key = next_member(&walk)) != NULL) {
         struct slice name = json_str(key);
         size_t width = width_of_member(pen, key, &schema_rule);
-        bool own_line = slice_is(name, "match") || slice_is(name, "reason") || slice_is(name, "comment");
+        bool own_line = slice_is(name, "match") || slice_is(name, "comment");
         /* Before it a comma and a space, behind it the brace and the comma. */
         bool starts =
             !first && !slice_is(name, "effect") && (own_line || broken || column + 2 + width + 2 > WIDTH);

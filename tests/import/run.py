@@ -1,0 +1,289 @@
+#!/usr/bin/env python3
+"""`callgate import claude-settings`: a table of what becomes of each form of entry, and random lists held against claude.py.
+
+usage: run.py [--callgate PROGRAM] [--random N] [--seed N] [--show]
+
+No policy that is imported allows by a rule what the lists do not allow, or lets run what they deny or ask about. Where the
+report says that every entry was kept, the decisions are the same. Ends with the line `N passed, N failed`.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+import claude
+
+passed = failed = 0
+
+
+def check(what, good, *shown):
+    global passed, failed
+    if good:
+        passed += 1
+        return
+    failed += 1
+    print(f"failed: {what}")
+    for each in shown:
+        print("   ", each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+
+
+class Gate:
+    """A project with settings in it, in a folder of its own."""
+
+    def __init__(self, program, root):
+        self.program, self.root = os.path.abspath(program), root
+        self.project, self.home = os.path.join(root, "project"), os.path.join(root, "home")
+        for folder in (self.project, self.home):
+            os.makedirs(os.path.join(folder, ".claude"), exist_ok=True)
+        self.where = ("--cwd", self.project, "--home", self.home)
+
+    def run(self, *words, text=b""):
+        done = subprocess.run([self.program, *words], input=text, capture_output=True, timeout=120, cwd=self.project)
+        return done.returncode, done.stdout, done.stderr.decode()
+
+    def settings(self, value, kind="project"):
+        folder = {"project": self.project + "/.claude", "user": self.home + "/.claude", "other": self.root}[kind]
+        path = os.path.join(folder, "settings.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(value if isinstance(value, str) else json.dumps(value))
+        return path
+
+    def imported(self, paths, *more):
+        code, out, err = self.run("import", "claude-settings", *self.where, *more, *paths)
+        report = {}
+        for line in err.splitlines():
+            found = re.match(r".*: (?:permissions\.)?(.+?) (.*): (kept|stricter|narrower|left out)(?: \([^)]*\))?(?:: .*)?$", line)
+            if found:
+                report[found.group(1)] = found.group(3)
+        return code, out, err, report
+
+    def decisions(self, document, calls):
+        path = os.path.join(self.root, "policy.json")
+        with open(path, "wb") as file:
+            file.write(document)
+        text = "".join(json.dumps(call) + "\n" for call in calls).encode()
+        code, out, err = self.run("eval", "--policy", path, *self.where, "-", text=text)
+        if code != 0:
+            raise SystemExit(f"eval: {code} {err}")
+        return [json.loads(line) for line in out.splitlines()]
+
+
+# --- the table
+
+def placed(value, gate):
+    return json.loads(json.dumps(value).replace("$PROJECT", gate.project).replace("$HOME", gate.home).replace("$ROOT", gate.root))
+
+
+def table(gate, show):
+    with open(os.path.join(HERE, "claude.jsonl"), encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            case = placed(json.loads(line), gate)
+            lists = {key: case[key] for key in ("deny", "ask", "allow") if key in case}
+            path = gate.settings({"permissions": {**lists, **case.get("permissions", {})}, **case.get("settings", {})},
+                                 case.get("kind", "project"))
+            code, out, err, report = gate.imported([path], *case.get("args", []))
+            document = json.loads(out) if out else None
+            rules = [[rule["effect"], rule["match"]] for rule in document["rules"]] if document else None
+            if show:
+                print(json.dumps({**json.loads(line), "rules": rules, "report": report}, ensure_ascii=False)
+                      .replace(gate.project, "$PROJECT").replace(gate.home, "$HOME").replace(gate.root, "$ROOT"))
+                continue
+            place = f"claude.jsonl:{number}: {case['name']}"
+            check(f"{place}: rules", rules == case["rules"], rules, err)
+            check(f"{place}: report", report == case["report"], report, err)
+            check(f"{place}: exit", code == (1 if "left out" in case["report"].values() else 0), code)
+            if out:
+                policy = os.path.join(gate.root, "policy.json")
+                with open(policy, "wb") as file:
+                    file.write(out)
+                check(f"{place}: it is laid out", gate.run("fmt", "--check", *gate.where, policy)[0] == 0)
+            os.unlink(path)
+
+
+def refusals(gate):
+    for what, text in (("no JSON", "{"), ("no object", "[]"), ("permissions", '{"permissions":[]}'),
+                       ("a list", '{"permissions":{"deny":{}}}'), ("a repeated key", '{"permissions":{},"permissions":{}}')):
+        path = gate.settings(text)
+        code, out, err, _ = gate.imported([path])
+        check(f"{what} is refused with its place", code == 2 and not out and err.startswith(f"callgate: {path}:1:"), code, err)
+    check("a missing file is refused", gate.imported([gate.root + "/none"])[:2] == (2, b""))
+    check("no file is wrong usage", gate.run("import", "claude-settings")[:2] == (2, b""))
+    check("another word is wrong usage", gate.run("import", "x", path)[:2] == (2, b""))
+    code, out, err, report = gate.imported([gate.settings({})])
+    check("no lists, no rules", code == 0 and json.loads(out) == {"version": 1, "rules": []} and not report, code, out.decode(), err)
+    first, second = gate.settings({"permissions": {"allow": ["A", "B"]}}), gate.settings({"permissions": {"deny": ["B"], "allow": ["C", "A"]}}, "user")
+    code, out, err, _ = gate.imported([first, second])
+    check("several files are one: every deny first", [rule["id"] + " " + rule["match"]["tool"] for rule in json.loads(out)["rules"]] ==
+          ["deny-1 B", "allow-1 A", "allow-2 B", "allow-3 C"], out.decode())
+    report = os.path.join(gate.root, "report")
+    code, out, err, _ = gate.imported([first], "--report", report)
+    with open(report, encoding="utf-8") as file:
+        check("--report takes the report", code == 0 and err == "" and "allow[0] A: kept" in file.read(), err)
+
+
+# --- random lists
+
+NAMES = ("a", "b", ".env", "x.pem", "src", "k")
+BASH = ("ls", "ls -la", "npm run build", "npm run test", "rm -rf b", "git push", "git status", "make", "cat a", "cat b/.env")
+
+
+def random_path(rng, gate):
+    return "/".join([rng.choice((gate.project, gate.project, gate.home, gate.root))] +
+                    [rng.choice(NAMES) for _ in range(rng.randrange(0, 4))])
+
+
+def random_pattern(rng, gate):
+    if rng.random() < 0.3:
+        return rng.choice(("**", "*", ".env", "*.pem", "**/.env", "src/**", "./a", "./src/**", "a/b", "a/b/**", "**/src/**", "**/a/*.pem",
+                           "a/**/b", "a/*", "~/**", "~/a", "~/src/**", "//**", "//**/.env", "/**", "/src/**", "/a/b", "/**/x.pem",
+                           "//**/s*c/k", "a?", "\\*.pem", "!.env", "!a/b", "!~/a", "k*", "**/k*/**"))
+    path = random_path(rng, gate).split("/")
+    for index in range(3, len(path)):
+        if rng.random() < 0.25:
+            path[index] = rng.choice(("*", "**", "*.pem", "s*", "*c", "?"))
+    return "/" + "/".join(path) + rng.choice(("", "/**", "/*", "/**/*.pem"))
+
+
+def random_entry(rng, gate):
+    pick = rng.random()
+    if pick < 0.45:
+        return rng.choice(("Read", "Read", "Edit", "Edit", "Write", "Grep")) + "(" + random_pattern(rng, gate) + ")"
+    if pick < 0.62:
+        return "Bash(" + rng.choice(BASH + ("npm:*", "npm run:*", "npm *", "rm:*", "git * b", "* -la", "ls*", "*", "cat:*", "run_in_background:true")) + ")"
+    if pick < 0.8:
+        return rng.choice(("mcp__s", "mcp__s__*", "mcp__s__put", "mcp__t__get_a", "mcp__s__get_*", "mcp__t__*_a", "mcp__*", "mcp__s*", "mcp__s__p__q",
+                           "mcp__s__put(x)", "mcp__t"))
+    return rng.choice(("Read", "Edit", "Write", "Bash", "Grep", "WebFetch", "TodoWrite", "Agent", "WebFetch(domain:a.org)", "WebFetch(domain:*.a.org)",
+                       "WebFetch(domain:*)", "Agent(Explore)", "Agent(model:opus)", "*", "T*", "Web*", "*Write", "Bash(", "Bash()", "Skill(x)", "B"))
+
+
+def random_call(rng, gate):
+    pick = rng.random()
+    if pick < 0.55:
+        tool = rng.choice(claude.READ + claude.EDIT)
+        key = "notebook_path" if tool == "NotebookEdit" else "path" if tool in ("Grep", "Glob", "LS") else "file_path"
+        path = random_path(rng, gate)
+        if rng.random() < 0.3 and path.startswith(gate.project + "/"):
+            path = path[len(gate.project) + 1:]
+        return {"tool": tool, "input": {key: path}}
+    if pick < 0.75:
+        command = rng.choice(BASH)
+        while rng.random() < 0.4:
+            command = rng.choice(("X=1 {}", "timeout 5 {}", "{} && " + rng.choice(BASH), rng.choice(BASH) + "; {}", "echo $({})", "{} > a/k",
+                                  "nohup {}")).format(command)
+        return {"tool": "Bash", "input": {"command": command, **({"run_in_background": True} if rng.random() < 0.2 else {})}}
+    if pick < 0.9:
+        return {"server": rng.choice("stu"), "tool": rng.choice(("put", "get_a", "get_b", "p__q", "q"))}
+    return rng.choice(({"tool": "WebFetch", "input": {"url": "https://" + rng.choice(("a.org", "x.a.org", "b.org")) + "/x"}},
+                       {"tool": "Agent", "input": {"subagent_type": rng.choice(("Explore", "Plan")), "model": rng.choice(("opus", "haiku"))}},
+                       {"tool": "TodoWrite"}, {"tool": "Skill", "input": {"skill": "x"}}, {"tool": "WebSearch"}))
+
+
+def aimed_call(rng, gate, lists):
+    """A call that has something to do with an entry."""
+    entries = [entry for which in lists.values() for entry in which]
+    name, spec = claude.split(rng.choice(entries)) if entries else ("*", None)
+    if name in ("Read", "Edit", "Write", "Grep") and spec:
+        path = spec.lstrip("!")
+        for start, base in (("//", "/"), ("~/", gate.home + "/"), ("/", gate.project + "/"), ("./", gate.project + "/"), ("", gate.project + "/")):
+            if path.startswith(start):
+                path = base + path[len(start):]
+                break
+        path = re.sub(r"\*\*/?", lambda _: rng.choice(("", "a/", "b/src/")), path)
+        path = re.sub(r"[*?]", lambda _: rng.choice("ak"), path).replace("\\", "").rstrip("/") + rng.choice(("", "", "/a", "/.env"))
+        if rng.random() < 0.15:
+            path = os.path.dirname(path)
+        tool = rng.choice(claude.READ + claude.EDIT)
+        key = "notebook_path" if tool == "NotebookEdit" else "path" if tool in ("Grep", "Glob", "LS") else "file_path"
+        return {"tool": tool, "input": {key: os.path.normpath(path)}}
+    if name == "Bash" and spec:
+        return {"tool": "Bash", "input": {"command": rng.choice(("{}", "{}", "X=1 {}", "make; {}", "{} b")).format(
+            re.sub(r":?\*", " x", spec)).strip() or "ls"}}
+    return random_call(rng, gate)
+
+
+def kind_of(decision):
+    """deny, ask, allow (by a rule), none."""
+    if decision["kind"] == "allow":
+        return "allow" if "rule" in decision else "none"
+    return {"deny": "deny", "require": "ask"}[decision["kind"]]
+
+
+def held(gate, lists, kind, calls):
+    """Faults of one import, as (what, call, there, here)."""
+    place = claude.Place(gate.home + "/.claude" if kind == "user" else gate.project, gate.project, gate.home)
+    reference = claude.Lists(lists, place)
+    code, out, err, report = gate.imported([gate.settings({"permissions": lists}, kind)])
+    if code not in (0, 1):
+        return [("it is imported", None, code, err)]
+    if len(report) != sum(map(len, lists.values())):
+        return [("every entry is in the report", None, report, err)]
+    faults, same = [], set(report.values()) <= {"kept"}
+    for call, decision in zip(calls, gate.decisions(out, calls)):
+        there, here = reference.decision(call), kind_of(decision)
+        allowed = {"deny": ("deny",), "ask": ("deny", "ask"), "none": ("deny", "ask", "none"), "allow": ("deny", "ask", "allow", "none")}
+        if here not in allowed[there]:
+            faults.append(("nothing is wider", call, there, here))
+        if here == "allow" and reference.files_decision(call) != "none":
+            faults.append(("no command on denied files is allowed", call, reference.files_decision(call), here))
+        # Searches meet prefixes below their directory; a bare name of a group covers the group.
+        bare = any(split in ("Read", "Edit", "Agent") for entries in lists.values() for split in entries)
+        if same and not bare and call["tool"] not in ("Grep", "Glob") and there != here:
+            faults.append(("what was kept is the same", call, there, here))
+    return faults
+
+
+def shrink(gate, lists, kind, calls):
+    """Fewer entries and one call that still show a fault."""
+    smaller = True
+    while smaller:
+        smaller = False
+        for which in lists:
+            for index in range(len(lists[which])):
+                less = {**lists, which: lists[which][:index] + lists[which][index + 1:]}
+                if held(gate, less, kind, calls):
+                    lists, smaller = less, True
+                    break
+    return lists, held(gate, lists, kind, calls)[0]
+
+
+def random_lists(gate, rng, count):
+    for number in range(count):
+        kind = rng.choice(("project", "project", "user"))
+        few = rng.random() < 0.4
+        lists = {which: [random_entry(rng, gate) for _ in range(rng.randrange(0, 2 if few else 4))] for which in ("deny", "ask", "allow")}
+        calls = [aimed_call(rng, gate, lists) if rng.random() < 0.6 else random_call(rng, gate) for _ in range(60)]
+        faults = held(gate, lists, kind, calls)
+        if faults:
+            lists, fault = shrink(gate, lists, kind, calls)
+            check(f"lists {number}, {kind}: {fault[0]}", False, lists, list(fault[1:]))
+        else:
+            check("", True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="checks `callgate import`")
+    parser.add_argument("--callgate", default="build/callgate")
+    parser.add_argument("--random", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="print the table as it would be")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="import-") as root:
+        gate = Gate(options.callgate, os.path.realpath(root))
+        table(gate, options.show)
+        if options.show:
+            return 0
+        refusals(gate)
+        random_lists(gate, random.Random(options.seed), options.random)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
