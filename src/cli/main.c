@@ -1,4 +1,5 @@
 #include <openssl/crypto.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -36,6 +37,7 @@ int main(int argc, char **argv)
     /* The agent runs as the same user: it must not read this process's memory, nor a core of it. */
     prctl(PR_SET_DUMPABLE, 0);
 #endif
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, which denies */
     umask_at_start = umask(077);
     /* No configuration file and no variable chooses what libcrypto does. */
     if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL)) {

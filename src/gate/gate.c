@@ -142,9 +142,14 @@ enum request_state gate_held_state(struct gate *gate, const struct held *held)
 {
     struct request request;
     arena_reset(&gate->desk.arena);
-    if (store_find(gate->desk.store, held->number, &gate->desk.arena, &request) != STORE_DONE)
+    switch (store_find(gate->desk.store, held->number, &gate->desk.arena, &request)) {
+    case STORE_DONE:
+        return request.state;
+    case STORE_NONE: /* so old that the store has forgotten it */
+        return REQUEST_TIMED_OUT;
+    default:
         return REQUEST_WAITING;
-    return request.state;
+    }
 }
 
 void gate_withdraw(struct gate *gate, const struct held *held)
