@@ -35,7 +35,8 @@ static inline void scratch_open(struct scratch *scratch)
 {
     /* In memory where that is possible: every commit waits for the disk. */
     strcpy(scratch->path, "/dev/shm/callgate-test-XXXXXX");
-    if (mkdtemp(scratch->path) == NULL && mkdtemp(strcpy(scratch->path, "/tmp/callgate-test-XXXXXX")) == NULL) {
+    if (mkdtemp(scratch->path) == NULL &&
+        mkdtemp(strcpy(scratch->path, "/tmp/callgate-test-XXXXXX")) == NULL) {
         perror("scratch");
         exit(1);
     }
