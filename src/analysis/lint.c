@@ -196,9 +196,10 @@ static void write_missing_prefix(struct lint *lint, uint32_t rule)
         printable(&lint->earlier_text, lint->policy->prefixes->list[match->path_prefix - 1].path);
     struct finding *finding = findings_add(
         lint->out, "missing-prefix",
-        "rule '%.*s' (line %u): pathPrefix '%.*s' does not exist \xe2\x80\x94 check the spelling; a link "
+        "rule '%.*s' (line %u): pathPrefix '%.*s' does not exist \xe2\x80\x94 check the spelling%s; a link "
         "made there later is not followed until a reload.",
-        SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(path));
+        SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(path),
+        memchr(path.ptr, '*', path.len) ? ", '*' stands for itself and a prefix covers all below it" : "");
     if (place(lint, finding, rule) != NULL) {
         name_rule(lint, &finding->rule, rule);
     }

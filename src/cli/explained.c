@@ -140,6 +140,11 @@ void explained_write_text(struct buf *out, struct slice call, struct slice json)
         buf_text(out, call.len > CALL_SHOWN ? "…\n" : "\n");
         write_decision(out, &doc, json_get(&doc, root, "decision"));
         buf_byte(out, '\n');
+        if (json_is(list, JSON_ARRAY) && list->count == 0)
+            buf_text(
+                out,
+                "  a call is "
+                "{\"tool\",\"input\"?,\"server\"?,\"sessionKey\"?:{\"channel\",\"thread\"},\"actor\"?}\n");
         for (reading = json_first(&doc, list); reading; reading = json_right(&doc, list, reading))
             write_reading(out, &doc, reading);
     } else {

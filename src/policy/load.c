@@ -52,6 +52,26 @@ bool load_note_id(struct loading *loading, uint32_t symbol, uint32_t line)
 
 /* ---- One source ---- */
 
+/* What a person who knows JSON's dialects may have meant: a next step, or "". */
+static const char *json_advice(struct slice text, size_t offset)
+{
+    size_t before = offset;
+    while (before > 0 && memchr(" \t\r\n", text.ptr[before - 1], 4) != NULL) {
+        before--;
+    }
+    if (offset >= text.len) {
+        return before == 0 ? ": the file is empty, write a list of rules" : "";
+    }
+    char here = text.ptr[offset];
+    if (here == '/' || here == '#') {
+        return ": JSON has no comments, a rule may have a 'comment'";
+    }
+    if ((here == '}' || here == ']') && before > 0 && text.ptr[before - 1] == ',') {
+        return ": remove the comma before it";
+    }
+    return "";
+}
+
 static void report_json(struct loading *loading, const struct json_error *error)
 {
     const char *detail = error->detail == NULL ? "it cannot be read" : error->detail;
@@ -75,7 +95,8 @@ static void report_json(struct loading *loading, const struct json_error *error)
     case JSON_ERROR_BOM:
     case JSON_ERROR_SURROGATE:
     case JSON_ERROR_DUPLICATE:
-        buf_printf(load_message(loading), "this is not JSON here: %s", detail);
+        buf_printf(load_message(loading), "this is not JSON here: %s%s", detail,
+                   error->code == JSON_ERROR_SYNTAX ? json_advice(loading->doc.text, error->offset) : "");
         load_report(loading, "json-syntax", error->offset, NULL);
         break;
     }

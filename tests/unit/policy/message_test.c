@@ -101,6 +101,10 @@ static const struct message_case cases[] = {
     {NULL, "{\n'x':1,\n\n'x':1}",
      "the key 'x' stands here for the second time, first on line 2: keep one of them"},
     {NULL, "[1", "this is not JSON here: expected ',' or ']'"},
+    {NULL, "[1,\n]", "this is not JSON here: expected a value: remove the comma before it"},
+    {NULL, "[// 1\n1]",
+     "this is not JSON here: expected a value: JSON has no comments, a rule may have a 'comment'"},
+    {NULL, "\n", "this is not JSON here: expected a value: the file is empty, write a list of rules"},
 };
 
 static void check_case(const struct message_case *c)
