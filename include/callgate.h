@@ -6,11 +6,10 @@
  * DESCRIPTION
  *     A call is judged in four steps:
  *
- *         cg_policy_load      documents          -> policy    (once; looks at files: prefixes are resolved)
- *         cg_call_create      JSON text          -> call
- *         cg_readings_make    policy, call       -> readings  (looks at files: every way to understand the
- * paths) cg_evaluate         policy, readings   -> decision  (pure: looks at its arguments only, allocates
- * nothing)
+ *         cg_policy_load    documents        -> policy    (once; looks at files: resolves prefixes)
+ *         cg_call_create    JSON text        -> call
+ *         cg_readings_make  policy, call     -> readings  (looks at files: every way to read the paths)
+ *         cg_evaluate       policy, readings -> decision  (pure: its arguments only, allocates nothing)
  *
  *     Where a call can be understood in more than one way, it is judged in every way, and the strictest
  * answer stands. Every failure denies: a NULL policy, call or readings handed to cg_evaluate is a deny, and
@@ -56,7 +55,7 @@ extern "C" {
 CG_API uint32_t cg_abi_version(void);
 CG_API const char *cg_version(void);
 
-/* ---- Policies (SPEC section 2) ---- */
+/* ---- Policies ---- */
 
 typedef struct cg_policy cg_policy;
 typedef struct cg_report cg_report;
@@ -121,7 +120,7 @@ CG_API size_t cg_report_count(const cg_report *report);
 CG_API int cg_report_get(const cg_report *report, size_t index, cg_finding *ret_finding);
 CG_API void cg_report_free(cg_report *report);
 
-/* ---- Calls (SPEC sections 1 and 12) ---- */
+/* ---- Calls ---- */
 
 typedef struct cg_call cg_call;
 
@@ -134,11 +133,11 @@ CG_API void cg_call_free(cg_call *call);
 /* Whether the text was a well-formed call within the limits. */
 CG_API int cg_call_ok(const cg_call *call);
 
-/* The text whose SHA-256 is the call's hash (SPEC section 9). *ret_length bytes that live as long as the
+/* The text whose SHA-256 is the call's hash. *ret_length bytes that live as long as the
  * call; NULL for a call that is not ok. The library hashes nothing itself. */
 CG_API const char *cg_call_text(cg_call *call, size_t *ret_length);
 
-/* ---- Readings (SPEC section 4) ---- */
+/* ---- Readings ---- */
 
 typedef struct cg_readings cg_readings;
 
@@ -155,7 +154,7 @@ CG_API size_t cg_readings_count(const cg_readings *readings);
 CG_API const char *cg_readings_path(const cg_readings *readings, size_t index, size_t *ret_length,
                                     int *ret_unreadable);
 
-/* ---- Decisions (SPEC sections 3 and 6) ---- */
+/* ---- Decisions ---- */
 
 /* Far apart in bits, so that a flipped bit is not an allow. */
 enum cg_kind {
@@ -197,15 +196,15 @@ typedef struct cg_decision {
 CG_API void cg_evaluate(const cg_policy *policy, const cg_call *call, const cg_readings *readings,
                         const cg_approvals *approvals, cg_decision *ret_decision);
 
-/* Write a decision as SPEC section 3 shows it, or the reason of a deny, into a buffer of `size` bytes, always
- * followed by a NUL when size > 0. Return the whole length without the NUL, as snprintf does. The policy and
- * the call must still live. */
+/* Write a decision as `callgate eval` prints it, or the reason of a deny, into a buffer of `size` bytes,
+ * always followed by a NUL when size > 0. Return the whole length without the NUL, as snprintf does. The
+ * policy and the call must still live. */
 CG_API size_t cg_decision_json(const cg_policy *policy, const cg_decision *decision, char *buffer,
                                size_t size);
 CG_API size_t cg_decision_reason(const cg_policy *policy, const cg_decision *decision, char *buffer,
                                  size_t size);
 
-/* The text that a rule's digest is taken of (SPEC section 6), likewise; 0 when there is no rule of this id.
+/* The text that a rule's digest is taken of, likewise; 0 when there is no rule of this id.
  */
 CG_API size_t cg_policy_rule_text(const cg_policy *policy, const char *rule, char *buffer, size_t size);
 
