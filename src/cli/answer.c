@@ -76,6 +76,28 @@ static int answer(struct people *people, struct slice code, struct slice identit
     }
 }
 
+static bool is_space(uint32_t c)
+{
+    return c == ' ' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
+           c == 0x205F || c == 0x3000;
+}
+
+/* Whether no other name looks the same but for what nobody sees: a quorum counts people by their names. */
+static bool usable_name(struct slice name)
+{
+    uint32_t first = 0, last = ' ';
+    if (utf8_valid_upto(name) != name.len)
+        return false;
+    for (size_t pos = 0; pos < name.len;) {
+        bool begins = pos == 0;
+        last = utf8_next(name, &pos);
+        first = begins ? last : first;
+        if (utf8_unseen(last))
+            return false;
+    }
+    return !is_space(first) && !is_space(last);
+}
+
 int answer_request(const struct command *command, const char *state_dir, struct slice code, const char *as,
                    bool yes)
 {
@@ -86,8 +108,10 @@ int answer_request(const struct command *command, const char *state_dir, struct 
     buf_init(&name, 4096);
     if (as)
         buf_text(&name, as);
-    if (as && (!*as || utf8_valid_upto(slice_of(as)) != strlen(as)))
-        result = usage_error(command, "--as: no usable name");
+    if (as && !usable_name(slice_of(as)))
+        result =
+            usage_error(command, "--as: no usable name: it is empty, begins or ends with a space, or has "
+                                 "characters that nobody sees");
     else if (!as && !own_name(&name))
         result = usage_error(command, "your name cannot be told; give it with --as");
     else if (buf_ok(&name) && (people = people_open(state_dir, &error)) != NULL)

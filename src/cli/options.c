@@ -8,16 +8,42 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 #define OWN_OPTIONS_MOST 24
 #define HELP_OPTION      1
 #define FIRST_OPTION     1000
+
+/* Names of files and arguments may hold anything: a terminal is shown what it may be shown. */
+static void tell(const char *format, va_list args)
+{
+    char *text = NULL;
+    struct buf out;
+    int len = vasprintf(&text, format, args);
+    struct slice rest = {text, len > 0 ? (size_t)len : 0};
+    buf_init(&out, (size_t)1 << 30);
+    while (rest.len > 0) {
+        const char *end = memchr(rest.ptr, '\n', rest.len);
+        size_t line = end ? (size_t)(end - rest.ptr) : rest.len;
+        utf8_append_printable(&out, (struct slice){rest.ptr, line});
+        if (end)
+            buf_byte(&out, '\n');
+        rest = slice_from(rest, end ? line + 1 : line);
+    }
+    if (len >= 0 && buf_ok(&out))
+        fwrite(out.ptr, 1, out.len, stderr);
+    else
+        fputs("no memory to say what is wrong", stderr);
+    buf_finish(&out);
+    free(text);
+}
 
 int usage_error(const struct command *command, const char *format, ...)
 {
     va_list args;
     fprintf(stderr, "callgate %s: ", command->name);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    tell(format, args);
     va_end(args);
     fprintf(stderr, "\nTry 'callgate %s --help'.\n", command->name);
     return EXIT_UNABLE;
@@ -28,7 +54,7 @@ void say(const char *format, ...)
     va_list args;
     fputs("callgate: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    tell(format, args);
     va_end(args);
     fputc('\n', stderr);
 }

@@ -189,6 +189,25 @@ class Gate:
         self.process.stderr.close()
 
 
+def test_strange_names():
+    """Nothing that an argument holds reaches the terminal as it stands, and nobody votes twice under names that look
+    the same."""
+    with Folder() as folder:
+        state = os.path.join(folder.path, "state")
+        strange = os.path.join(folder.path, "x\x1b[2J\x9b1m\u202e")
+        for argv in (["journal", "verify", strange], ["check", "--policy", strange], ["eval", "--policy", strange, "-"],
+                     ["pending", "--state", strange + "/\0"[:1]], [strange], ["pending", strange],
+                     ["replay", "--policy", strange, strange]):
+            done = run(*argv)
+            seen = done.stdout + done.stderr
+            check(f"{argv[0]} shows no control character",
+                  not any(c in seen for c in ("\x1b", "\x9b", "\u202e")), seen)
+        for name in ("", " ", "ada ", " ada", "ada\u00a0", "ada\u200b", "a\nda", "\u202eada", "ada\u3000"):
+            run("approve", "abcde", "--as", name, "--state", state, code=2, what=f"{name!r} is no name of a person")
+        for name in ("ada", "Ada Lovelace", "U02ABC", "\u00e9va"):
+            run("approve", "abcde", "--as", name, "--state", state, code=1, what=f"{name!r} is one")
+
+
 def test_running_gate():
     with Folder() as f:
         policy = f.write("p.json", [DENY_RM, ALLOW_LS])
