@@ -5,6 +5,7 @@ const struct command *const commands[] = {
     &command_acknowledge,
     &command_approve,
     &command_assert,
+    &command_bench,
     &command_check,
     &command_diff,
     &command_dismiss,

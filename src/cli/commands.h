@@ -7,6 +7,7 @@
 extern const struct command command_acknowledge;
 extern const struct command command_approve;
 extern const struct command command_assert;
+extern const struct command command_bench;
 extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_dismiss;
