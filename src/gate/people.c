@@ -53,6 +53,25 @@ static enum store_result vote(struct desk *desk, struct slice code, struct slice
     return STORE_FAILED;
 }
 
+/* An answer that does not count is dropped, and recorded. Best effort: it changes nothing. */
+static void note_dropped(struct desk *desk, struct slice code, struct slice identity, bool yes,
+                         const char *why)
+{
+    struct buf detail, error;
+    buf_init(&detail, 64u << 10);
+    buf_init(&error, 4096);
+    buf_printf(&detail, "{\"answer\":\"%s\",\"by\":", yes ? "yes" : "no");
+    json_write_bytes(&detail, identity);
+    buf_text(&detail, ",\"code\":");
+    json_write_bytes(&detail, code);
+    buf_printf(&detail, ",\"reason\":\"%s\"}", why);
+    struct event event = {.kind = "approval.dropped", .detail = buf_slice_of(&detail)};
+    if (buf_ok(&detail) && journal_stage(desk->journal, &event))
+        (void)!journal_commit(desk->journal, false, &error);
+    buf_finish(&detail);
+    buf_finish(&error);
+}
+
 enum store_result people_vote(struct people *people, struct slice code, struct slice identity, bool yes,
                               struct request *ret_request, struct buf *ret_error)
 {
@@ -69,6 +88,10 @@ enum store_result people_vote(struct people *people, struct slice code, struct s
         journal_unstage(desk->journal);
         store_rollback(desk->store);
     }
+    if (result == STORE_NONE)
+        note_dropped(desk, code, identity, yes, "no such request waits");
+    else if (result == STORE_TWICE)
+        note_dropped(desk, code, identity, yes, "this person has answered already");
     return result;
 }
 

@@ -2,7 +2,7 @@
 #include "hook/message.h"
 
 /* More ways than this to understand one name is no name. */
-#define SPLITS_MOST 4096u
+#define SPLITS_MOST CALL_SPLITS_MOST
 
 static bool plain(char c, const char *others)
 {
@@ -66,12 +66,10 @@ static bool add_known(struct hook_message *message, struct slice flat, struct sl
 
 static bool add_every(struct hook_message *message, struct slice flat, struct slice separator)
 {
-    for (size_t at = 1; at + separator.len < flat.len; at++) {
-        if (!slice_starts_with(slice_from(flat, at), separator))
-            continue;
-        if (!add(message, (struct slice){flat.ptr, at}, true, slice_from(flat, at + separator.len)))
+    struct call_name name;
+    for (size_t at = 0; call_split_next(flat, separator, &at, &name);)
+        if (!add(message, name.server, true, name.tool))
             return false;
-    }
     return true;
 }
 

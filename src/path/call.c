@@ -241,6 +241,21 @@ bool call_names_clash(const struct json_doc *doc, const struct json_value *objec
     return clash;
 }
 
+/* ---- Flattened names ---- */
+
+bool call_split_next(struct slice flat, struct slice separator, size_t *at, struct call_name *ret_name)
+{
+    for (size_t i = *at + 1; i + separator.len < flat.len; i++) {
+        if (slice_starts_with(slice_from(flat, i), separator)) {
+            *at = i;
+            *ret_name = (struct call_name){
+                .server = {flat.ptr, i}, .has_server = true, .tool = slice_from(flat, i + separator.len)};
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- The text of the hash ---- */
 
 void call_write_canonical(struct buf *buf, const struct call *call)

@@ -65,6 +65,12 @@ MUST_USE enum call_result call_read(struct call_reader *reader, struct slice tex
 /* Whether two top-level names of an object differ only by the case of ASCII letters (SPEC.md section 12). */
 bool call_names_clash(const struct json_doc *doc, const struct json_value *object);
 
+/* The ways to split a flattened name SERVER SEPARATOR TOOL, server and tool not empty, one after the other:
+ * "a___b" is "a" and "_b", and it is "a_" and "b". *at is 0 before the first. False when there is none left.
+ * A name with more than CALL_SPLITS_MOST of them is over a limit: each costs an evaluation. */
+#define CALL_SPLITS_MOST 4096u
+bool call_split_next(struct slice flat, struct slice separator, size_t *at, struct call_name *ret_name);
+
 /* Appends the text whose SHA-256 is the call's hash: the RFC 8785 form of {actor, input, server?, sessionKey,
  * tool} of the first name, numbers in JSON_NUMBER_CALL form. SPEC.md section 9. */
 void call_write_canonical(struct buf *buf, const struct call *call);

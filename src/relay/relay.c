@@ -15,7 +15,8 @@
 
 /* One permission request of the host. */
 struct tracked {
-    char id[CODE_LENGTH + 1]; /* the host's, lower case */
+    char id[CODE_LENGTH + 1];      /* lower case: what people call it by */
+    char spelled[CODE_LENGTH + 1]; /* as the host wrote it */
     bool waiting;
     struct held held;
     struct slice tool, preview; /* of a waiting one: malloc'd */
@@ -85,6 +86,35 @@ static void answer(struct relay *relay, struct slice id, bool allow)
 
 /* ---- Permission requests ---- */
 
+/* Every way to split `mcp__SERVER__TOOL`; a name of another form is a tool's as it is. 0: too many, or no
+ * memory. */
+static size_t split(struct slice name, struct arena *arena, const struct call_name **ret_names)
+{
+    struct slice flat = slice_starts_with(name, SLICE("mcp__")) ? slice_from(name, 5) : SLICE("");
+    struct call_name *names = arena_array(arena, CALL_SPLITS_MOST, sizeof *names), next;
+    size_t count = 0, at = 0;
+    while (names && call_split_next(flat, SLICE("__"), &at, &next)) {
+        if (count == CALL_SPLITS_MOST)
+            return 0;
+        names[count++] = next;
+    }
+    if (names && count == 0)
+        names[count++] = (struct call_name){.tool = name};
+    *ret_names = names;
+    return count;
+}
+
+static struct outcome judge_unreadable(struct relay *relay, enum decision_cause cause, struct slice tool)
+{
+    struct call_defaults defaults = {
+        .channel = relay->options->channel,
+        .thread = relay->options->thread,
+        .actor = relay->options->actor,
+    };
+    return gate_judge_unreadable(relay->options->gate, cause, tool,
+                                 SLICE("a permission request without its four texts"), &defaults);
+}
+
 static struct outcome judge(struct relay *relay, struct slice tool, struct slice preview,
                             const struct held *prior, struct slice wanted)
 {
@@ -94,11 +124,10 @@ static struct outcome judge(struct relay *relay, struct slice tool, struct slice
         .actor = relay->options->actor,
         .preview = preview,
     };
-    struct call_name *names;
     arena_reset(&relay->arena);
-    if (!relay_split(tool, &relay->arena, &names, &call.name_count))
-        return (struct outcome){.kind = OUTCOME_DENY};
-    call.names = names;
+    call.name_count = split(tool, &relay->arena, &call.names);
+    if (call.name_count == 0)
+        return judge_unreadable(relay, CAUSE_OVER_LIMIT, tool);
     return gate_judge(relay->options->gate, &call, prior, wanted);
 }
 
@@ -126,8 +155,23 @@ static struct tracked *find(struct relay *relay, const char *id)
     return NULL;
 }
 
-static struct tracked *track(struct relay *relay, const char *id)
+/* Makes room for one more: the oldest that has its answer is forgotten. */
+static void forget_oldest(struct relay *relay)
 {
+    size_t at = 0;
+    while (at < relay->count && relay->tracked[at].waiting)
+        at++;
+    if (at == relay->count)
+        return;
+    forget(&relay->tracked[at]);
+    relay->count--;
+    memmove(&relay->tracked[at], &relay->tracked[at + 1], (relay->count - at) * sizeof *relay->tracked);
+}
+
+static struct tracked *track(struct relay *relay, const char *id, const char *spelled)
+{
+    if (relay->count == TRACKED_MOST)
+        forget_oldest(relay);
     if (relay->count == TRACKED_MOST)
         return NULL;
     struct tracked *list = realloc(relay->tracked, (relay->count + 1) * sizeof *list);
@@ -137,6 +181,7 @@ static struct tracked *track(struct relay *relay, const char *id)
     struct tracked *tracked = &list[relay->count++];
     *tracked = (struct tracked){0};
     memcpy(tracked->id, id, sizeof tracked->id);
+    memcpy(tracked->spelled, spelled, sizeof tracked->spelled);
     return tracked;
 }
 
@@ -150,7 +195,7 @@ static void hold(struct relay *relay, struct tracked *tracked, const struct outc
     if (!tracked->waiting) {
         gate_withdraw(relay->options->gate, &tracked->held);
         forget(tracked);
-        answer(relay, slice_of(tracked->id), false);
+        answer(relay, slice_of(tracked->spelled), false);
     }
 }
 
@@ -160,32 +205,34 @@ static void settle(struct relay *relay, struct tracked *tracked, struct outcome 
     if (outcome.kind == OUTCOME_HELD)
         hold(relay, tracked, &outcome, tool, preview);
     else
-        answer(relay, slice_of(tracked->id), outcome.kind == OUTCOME_ALLOW);
+        answer(relay, slice_of(tracked->spelled), outcome.kind == OUTCOME_ALLOW);
 }
 
 static void on_permission(struct relay *relay, const struct permission *permission)
 {
-    char id[CODE_LENGTH + 1];
+    char id[CODE_LENGTH + 1] = "", spelled[CODE_LENGTH + 1] = "";
     if (!permission->id_ok) {
         note(relay, "relay.dropped", permission->id, "the request has no usable request_id");
         (void)!gate_commit(relay->options->gate);
         return;
     }
+    memcpy(spelled, permission->id.ptr, CODE_LENGTH);
     for (size_t i = 0; i < CODE_LENGTH; i++)
-        id[i] = (char)(permission->id.ptr[i] | 0x20);
-    id[CODE_LENGTH] = '\0';
+        id[i] = (char)(spelled[i] | 0x20);
     if (find(relay, id)) {
         note(relay, "relay.dropped", permission->id, "this request_id was there before: one answer for each");
         (void)!gate_commit(relay->options->gate);
         return;
     }
-    struct tracked *tracked = permission->whole ? track(relay, id) : NULL;
+    struct tracked *tracked = track(relay, id, spelled);
     if (!tracked) {
-        note(relay, "relay.dropped", permission->id, "the request cannot be read or kept: denied");
-        answer(relay, slice_of(id), false);
+        note(relay, "relay.dropped", permission->id, "the request cannot be kept: denied");
+        answer(relay, slice_of(spelled), false);
         return;
     }
-    struct outcome outcome = judge(relay, permission->tool, permission->preview, NULL, slice_of(id));
+    struct outcome outcome = permission->whole
+                                 ? judge(relay, permission->tool, permission->preview, NULL, slice_of(id))
+                                 : judge_unreadable(relay, CAUSE_MALFORMED, permission->tool);
     settle(relay, tracked, outcome, permission->tool, permission->preview);
 }
 
@@ -266,19 +313,21 @@ static bool read_more(struct relay *relay)
     return true;
 }
 
-static volatile sig_atomic_t reload_wanted;
+static volatile sig_atomic_t reload_wanted, end_wanted;
 
-static void on_hup(int signal)
+static void on_signal(int number)
 {
-    (void)signal;
-    reload_wanted = 1;
+    if (number == SIGHUP)
+        reload_wanted = 1;
+    else
+        end_wanted = 1;
 }
 
 static void loop(struct relay *relay)
 {
     struct pollfd fd = {relay->options->in, POLLIN, 0};
     uint64_t ticked = clock_mono_ns();
-    while (!relay->failed) {
+    while (!relay->failed && !end_wanted) {
         int ready = poll(&fd, 1, POLL_MS);
         if (ready < 0 && errno != EINTR)
             return;
@@ -305,7 +354,9 @@ int relay_run(const struct relay_options *options)
     json_init(&relay.doc);
     arena_init(&relay.arena, 64u << 20);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGHUP, on_hup);
+    signal(SIGHUP, on_signal);
+    signal(SIGTERM, on_signal);
+    signal(SIGINT, on_signal);
     loop(&relay);
     for (size_t i = 0; i < relay.count; i++) {
         if (relay.tracked[i].waiting)

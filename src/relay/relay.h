@@ -15,13 +15,9 @@ struct relay_options {
     int in, out;
 };
 
-/* Speaks MCP until `in` ends. Requests that still wait then are withdrawn. 0, or 1 when `out` cannot be
+/* Speaks MCP until `in` ends, or SIGTERM or SIGINT. Requests that still wait then are withdrawn. SIGHUP
+ * reloads the gate. 0, or 1 when `out` cannot be
  * written. */
 int relay_run(const struct relay_options *options);
-
-/* Every way to split `mcp__SERVER__TOOL`; a name of another form is a tool's as it is. The names live in the
- * arena. False when memory ran out. */
-MUST_USE bool relay_split(struct slice name, struct arena *arena, struct call_name **ret_names,
-                          size_t *ret_count);
 
 #endif
