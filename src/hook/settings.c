@@ -292,19 +292,21 @@ bool settings_take_out(struct settings *settings, struct slice inserted)
 bool settings_remove(struct settings *settings, const struct json_value *array,
                      const struct json_value *element)
 {
-    /* In the blanked text nothing but blanks and commas stands between elements. */
-    struct slice text = buf_slice_of(&settings->blanked);
-    size_t from = element->offset, to = from + element->length, comma = to;
+    /* In the text without comments nothing but blanks and commas stands between elements; a trailing comma is
+     * blanked there, too. */
+    struct slice whole = buf_slice_of(&settings->text), text = buf_slice_of(&settings->blanked);
+    size_t from = element->offset, end = from + element->length, comma = end, trailing = end;
     while (comma < text.len && blank(text.ptr[comma]))
         comma++;
+    while (trailing < whole.len && blank(whole.ptr[trailing]))
+        trailing++;
     bool followed = comma < text.len && text.ptr[comma] == ',';
-    if (followed)
-        to = comma + 1;
-    /* The blanks in front go along, back to what stands there in the text with its comments. */
-    struct slice whole = buf_slice_of(&settings->text);
+    bool trailed = !followed && trailing < whole.len && whole.ptr[trailing] == ',';
+    size_t to = followed ? comma + 1 : trailed ? trailing + 1 : end;
+    /* The blanks in front go along, back to what stands there with its comments. */
     while (from > array->offset + 1 && blank(whole.ptr[from - 1]))
         from--;
-    if (!followed && from > array->offset + 1 && whole.ptr[from - 1] == ',')
+    if (!followed && !trailed && from > array->offset + 1 && whole.ptr[from - 1] == ',')
         from--;
     return delete_range(settings, from, to);
 }
