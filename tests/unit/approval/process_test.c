@@ -41,7 +41,7 @@ static void child(const struct scratch *parent, int number, char codes[REQUESTS]
 {
     struct scratch scratch = {.store = NULL};
     struct tally tally = {0};
-    char identity[16];
+    char identity[32];
     memcpy(scratch.path, parent->path, sizeof(scratch.path));
     arena_init(&scratch.arena, 0);
     buf_init(&scratch.error, 4096);
@@ -79,7 +79,7 @@ static void test_one_end_each(void)
     int ends[2], ended[REQUESTS] = {0}, grants = 0, failures = 0;
     scratch_open(&scratch);
     for (int i = 0; i < REQUESTS; i++) {
-        char thread[16], rule[16];
+        char thread[32], rule[32];
         struct request request = a_request("", (uint8_t)i), asked;
         (void)snprintf(thread, sizeof(thread), "t%d", i / 10);
         (void)snprintf(rule, sizeof(rule), "rule-%d", i); /* so that no grant covers another */
