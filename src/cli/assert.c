@@ -55,8 +55,7 @@ static struct policy *load_assertions(const char *file, const struct path_base *
     for (size_t i = 0; i < errors.count; i++)
         errors.list[i].line--;
     sources_write_errors(&lines, &errors);
-    if (lines.len)
-        fwrite(lines.ptr, 1, lines.len, stderr);
+    say_lines(&lines);
     buf_finish(&text);
     buf_finish(&document);
     buf_finish(&lines);

@@ -41,7 +41,7 @@ static bool load_side(struct side *side, const char *first, const struct path_ba
         side->policy = sources_load(&side->sources, base, NULL, &errors);
         sources_write_errors(&error, &errors);
     }
-    fwrite(error.ptr, 1, error.len, stderr);
+    say_lines(&error);
     buf_finish(&error);
     findings_finish(&errors);
     return side->policy != NULL && policy_digest(side->policy, side->digest);

@@ -59,7 +59,7 @@ static bool load_text(const struct task *task, const struct sources *sources, st
     bool loaded = policy && errors.count == 0 && !errors.failed && ret_texts->count == 1;
     policy_destroy(policy);
     sources_write_errors(&lines, &errors);
-    fwrite(lines.ptr, 1, lines.len, stderr);
+    say_lines(&lines);
     buf_finish(&lines);
     findings_finish(&errors);
     return loaded;

@@ -273,7 +273,8 @@ static int check_policy(struct install *in)
 
 static int finish(const struct buf *report, const struct buf *error, int code)
 {
-    fwrite(report->ptr, 1, report->len, stdout);
+    if (report->len > 0)
+        fwrite(report->ptr, 1, report->len, stdout);
     if (fflush(stdout) != 0)
         code = EXIT_UNABLE;
     if (code == EXIT_UNABLE)

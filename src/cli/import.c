@@ -80,7 +80,7 @@ static bool find_dirs(struct inputs *inputs, char **names, char *dirs)
 static bool write_report(const char *path, struct slice report)
 {
     FILE *to = path ? fopen(path, "we") : stderr;
-    bool good = to && fwrite(report.ptr, 1, report.len, to) == report.len;
+    bool good = to && (report.len == 0 || fwrite(report.ptr, 1, report.len, to) == report.len);
     if (path && to && fclose(to) != 0)
         good = false;
     if (!good)

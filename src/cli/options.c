@@ -31,7 +31,7 @@ static void tell(const char *format, va_list args)
         rest = slice_from(rest, end ? line + 1 : line);
     }
     if (len >= 0 && buf_ok(&out))
-        fwrite(out.ptr, 1, out.len, stderr);
+        say_lines(&out);
     else
         fputs("no memory to say what is wrong", stderr);
     buf_finish(&out);
@@ -59,8 +59,16 @@ void say(const char *format, ...)
     fputc('\n', stderr);
 }
 
+void say_lines(const struct buf *lines)
+{
+    if (lines->len > 0)
+        fwrite(lines->ptr, 1, lines->len, stderr);
+}
+
 int print(const struct buf *buf)
 {
+    if (buf_ok(buf) && buf->len == 0)
+        return EXIT_YES;
     if (buf_ok(buf) && fwrite(buf->ptr, 1, buf->len, stdout) == buf->len && fflush(stdout) == 0)
         return EXIT_YES;
     say("the answer cannot be written to standard output");
@@ -326,7 +334,7 @@ struct policy *options_load_policy(const struct command *command, struct options
     buf_init(&lines, 64u << 20);
     struct policy *policy = sources_load(&options->sources, &options->base, NULL, &errors);
     sources_write_errors(&lines, &errors);
-    fwrite(lines.ptr, 1, lines.len, stderr);
+    say_lines(&lines);
     buf_finish(&lines);
     findings_finish(&errors);
     return policy;

@@ -71,6 +71,9 @@ bool options_state_is_absent(const struct options *options);
 /* Loads --policy files, or those of the standard places; tells every error; NULL when there is no policy. */
 struct policy *options_load_policy(const struct command *command, struct options *options);
 
+/* Writes whole lines for people to standard error. */
+void say_lines(const struct buf *lines);
+
 /* Writes a buffer to standard output; EXIT_YES, or EXIT_UNABLE with a message when that fails. */
 int print(const struct buf *buf);
 

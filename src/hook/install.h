@@ -2,7 +2,7 @@
  *
  * Nothing else in the settings changes (settings.h). What was put in is recorded in the state directory,
  * beside a copy of the settings as they were, so that taking it out again gives the same bytes. Used by `hook
- * install`, `hook uninstall` and `doctor`. */
+ * install` and `hook uninstall`. */
 #ifndef HOOK_INSTALL_H
 #define HOOK_INSTALL_H
 
