@@ -40,7 +40,7 @@ struct install {
     struct hook_place place;
     struct arena *arena;
     const char **words;
-    size_t count;
+    size_t count, most;
 };
 
 static int fail(const char *format, const char *text)
@@ -51,9 +51,12 @@ static int fail(const char *format, const char *text)
 
 /* ---- The command line ---- */
 
+/* Room is made for as many as there can be; one too many is seen at the end. */
 static void add_word(struct install *in, const char *word)
 {
-    in->words[in->count++] = word;
+    if (in->count < in->most)
+        in->words[in->count] = word;
+    in->count++;
 }
 
 static void add_option(struct install *in, const char *name, const char *value)
@@ -85,8 +88,6 @@ static const char *policy_argument(struct install *in, const struct source_file 
     buf_init(&text, 2 * PATH_MAX);
     if (file->at_tier)
         buf_printf(&text, "%s=", tier_name(file->tier));
-    else if (strchr(real, '='))
-        buf_text(&text, ""); /* a name with `=` is a file's unless a tier stands before it */
     buf_text(&text, real);
     const char *kept = buf_ok(&text) ? copy(in, buf_slice_of(&text)) : NULL;
     buf_finish(&text);
@@ -116,8 +117,6 @@ static bool add_wrapped(struct install *in)
     buf_init(&names, 1u << 20);
     bool ok = hook_wrapped_servers(&in->place, &names);
     for (size_t at = 0; ok && at < names.len; at += strlen(names.ptr + at) + 1) {
-        if (in->a.except.count >= 64)
-            break;
         add_option(in, "--except-server", copy(in, slice_of(names.ptr + at)));
     }
     buf_finish(&names);
@@ -168,8 +167,8 @@ static const char *absolute_state(struct install *in)
 static int write_words(struct install *in, const char **paths, size_t *ret_path_count)
 {
     const struct options *o = &in->options;
-    size_t most = 64 + 2 * (o->sources.count + in->a.except.count + o->roots.count + 64);
-    in->words = arena_array(in->arena, most, sizeof *in->words);
+    in->most = 64 + 2 * (o->sources.count + in->a.except.count + o->roots.count + 1024);
+    in->words = arena_array(in->arena, in->most, sizeof *in->words);
     if (!in->words || !add_program(in))
         return fail("%s", "the program's own path cannot be told");
     int code = add_policies(in, paths, ret_path_count);
@@ -190,8 +189,10 @@ static int write_words(struct install *in, const char **paths, size_t *ret_path_
         add_option(in, "--root", copy(in, o->base.roots[i]));
     for (size_t i = 0; i < in->a.except.count; i++)
         add_option(in, "--except-server", in->a.except.items[i]);
-    ok = ok && add_wrapped(in);
-    return ok ? -1 : fail("%s", "no memory");
+    ok = ok && add_wrapped(in) && in->count <= in->most;
+    for (size_t i = 0; i < in->count && ok; i++)
+        ok = in->words[i] != NULL;
+    return ok ? -1 : fail("%s", "no memory, or too many servers");
 }
 
 /* ---- Versions ---- */
