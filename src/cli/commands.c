@@ -9,6 +9,7 @@ const struct command *const commands[] = {
     &command_check,
     &command_diff,
     &command_dismiss,
+    &command_doctor,
     &command_eval,
     &command_explain,
     &command_fmt,

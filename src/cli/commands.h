@@ -11,6 +11,7 @@ extern const struct command command_bench;
 extern const struct command command_check;
 extern const struct command command_diff;
 extern const struct command command_dismiss;
+extern const struct command command_doctor;
 extern const struct command command_eval;
 extern const struct command command_explain;
 extern const struct command command_fmt;

@@ -242,10 +242,10 @@ static long version_of(const char *text)
 
 #define CLAUDE_FAILS_CLOSED "2.1.295"
 
-static void warn_of_version(const struct install *in)
+void warn_of_host_version(const struct hook_host *host)
 {
     char text[256];
-    if (in->host != &hook_claude_code)
+    if (host != &hook_claude_code)
         return;
     ask_version("claude", text);
     if (text[0] == '\0')
@@ -320,7 +320,7 @@ static int install(struct install *in)
     buf_finish(&report);
     buf_finish(&error);
     if (code == EXIT_YES)
-        warn_of_version(in);
+        warn_of_host_version(in->host);
     return code;
 }
 

@@ -3,6 +3,7 @@
 #define CLI_HOOK_INSTALL_H
 
 #include "cli/options.h"
+#include "hook/hook.h"
 
 /* The options of a hook that install writes into its command line. */
 struct hook_arguments {
@@ -12,6 +13,9 @@ struct hook_arguments {
 };
 
 extern const char hook_install_usage[];
+
+/* Says so when the host that is found here is of a version that ignores its fail-closed switch. */
+void warn_of_host_version(const struct hook_host *host);
 
 /* What comes behind `callgate hook`: "install" or "uninstall" in argv[0]. */
 int hook_install_run(int argc, char **argv);

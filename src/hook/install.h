@@ -30,7 +30,8 @@ MUST_USE bool hook_protect_path(const struct hook_place *place, struct buf *ret_
 /* A hook of ours as it is installed: what the host would run. Lives in the arena it was read into. */
 struct hook_installed {
     const struct hook_event *event;
-    char **words; /* the command line, NULL-terminated */
+    const char *line; /* what the host gives to a shell; NULL: it runs the words themselves */
+    char **words;     /* the command line, NULL-terminated */
     size_t word_count;
     int64_t timeout_ms; /* the host's, as set; 0: none is */
     bool fail_closed;   /* the host's switch is on */

@@ -127,8 +127,14 @@ static bool add(struct finding_hooks *f, const struct hook_event *event, const s
     if (!json_is(timeout, JSON_NUMBER) || json_number_int(json_str(timeout), &time) != JSON_INT_OK ||
         time < 0 || time > INT32_MAX)
         time = 0;
+    const struct json_value *command = json_get(f->doc, entry, "command");
+    bool shell = !json_is(json_get(f->doc, entry, "args"), JSON_ARRAY);
+    const char *line = shell ? arena_copy(f->arena, json_str(command)).ptr : NULL;
+    if (shell && !line)
+        return false;
     f->list[f->count++] = (struct hook_installed){
         .event = event,
+        .line = line,
         .words = words,
         .word_count = count,
         .timeout_ms = time * shape->timeout_unit_ms,
