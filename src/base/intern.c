@@ -17,69 +17,6 @@ void intern_finish(struct intern *intern)
     *intern = (struct intern){.arena = intern->arena};
 }
 
-static uint64_t load64(const char *ptr)
-{
-    uint64_t word;
-    memcpy(&word, ptr, sizeof(word));
-    return word;
-}
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
-    return h ^ (h >> 32);
-}
-
-#define SEED 0x243f6a8885a308d3u
-
-/* What is left of a text of `len` bytes behind its whole words, 1 to 7 bytes; `end` is the text's end. */
-static uint64_t last_bytes(const char *end, size_t len)
-{
-    size_t left = len % 8;
-    if (len >= 8) {
-        return load64(end - 8) >> (64 - 8 * left);
-    }
-    const unsigned char *at = (const unsigned char *)end - left;
-    if (left >= 4) {
-        uint32_t low, high;
-        memcpy(&low, at, 4);
-        memcpy(&high, at + left - 4, 4);
-        return low | (uint64_t)high << 8 * (left - 4);
-    }
-    return at[0] | (uint64_t)at[left / 2] << 8 * (left / 2) | (uint64_t)at[left - 1] << 8 * (left - 1);
-}
-
-/* `hash` is of the whole words of s. */
-static uint32_t finish_hash(uint64_t hash, struct slice s)
-{
-    if (s.len % 8 != 0) {
-        hash = mix(hash, last_bytes(s.ptr + s.len, s.len));
-    }
-    return (uint32_t)(mix(hash, s.len) * 0xbf58476d1ce4e5b9u >> 32);
-}
-
-uint32_t intern_hash(struct slice s)
-{
-    uint64_t hash = SEED;
-    for (size_t at = 0; at + 8 <= s.len; at += 8) {
-        hash = mix(hash, load64(s.ptr + at));
-    }
-    return finish_hash(hash, s);
-}
-
-void intern_prefix_hash_start(struct intern_prefix_hash *state)
-{
-    *state = (struct intern_prefix_hash){SEED, 0};
-}
-
-uint32_t intern_prefix_hash_of(struct intern_prefix_hash *state, struct slice prefix)
-{
-    for (; state->words * 8 + 8 <= prefix.len; state->words++) {
-        state->hash = mix(state->hash, load64(prefix.ptr + state->words * 8));
-    }
-    return finish_hash(state->hash, prefix);
-}
-
 /* The slot that holds s, or the free one where it belongs. There is always a free slot. */
 static uint32_t slot_of(const struct intern *intern, struct slice s, uint32_t hash)
 {

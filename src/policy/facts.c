@@ -39,13 +39,13 @@ static bool server_entry_required(struct facts *facts, const struct policy *poli
     buf_byte(&facts->scratch, '/');
     buf_slice(&facts->scratch, tool);
     return buf_ok(&facts->scratch) &&
-           words_find(policy, ROLE_REQUIRED, buf_slice_of(&facts->scratch)) != NULL;
+           words_find(&policy->index->words[ROLE_REQUIRED], buf_slice_of(&facts->scratch)) != NULL;
 }
 
 /* Whether a name is in the default set. No memory is for the caller to see in the scratch buffer. */
 static bool needs_rule(struct facts *facts, const struct policy *policy, const struct facts_name *name)
 {
-    if (policy->required_all || words_find(policy, ROLE_REQUIRED, name->tool) != NULL) {
+    if (policy->required_all || words_find(&policy->index->words[ROLE_REQUIRED], name->tool) != NULL) {
         return true;
     }
     return policy->required_servers && name->has_server &&
@@ -57,11 +57,14 @@ static bool needs_rule(struct facts *facts, const struct policy *policy, const s
 static bool make_tool_prefixes(struct facts *facts, const struct policy *policy, struct facts_name *name)
 {
     const struct lengths *lengths = &policy->index->tool_prefixes;
+    const struct words *words = &policy->index->words[ROLE_TOOL_PREFIX];
     if (lengths->count == 0 || name->tool.len < lengths->list[0]) {
         return true;
     }
     size_t most = name->tool.len < lengths->count ? name->tool.len : lengths->count;
-    name->prefixes = arena_array(&facts->arena, most, sizeof(*name->prefixes));
+    name->prefixes = most <= FACTS_FEW && name == &facts->one_name
+                         ? facts->few_prefixes
+                         : arena_array(&facts->arena, most, sizeof(*name->prefixes));
     if (name->prefixes == NULL) {
         return false;
     }
@@ -69,8 +72,10 @@ static bool make_tool_prefixes(struct facts *facts, const struct policy *policy,
     intern_prefix_hash_start(&state);
     for (uint32_t i = 0; i < lengths->count && lengths->list[i] <= name->tool.len; i++) {
         struct slice prefix = {name->tool.ptr, lengths->list[i]};
-        uint32_t hash = intern_prefix_hash_of(&state, prefix);
-        const struct word *word = words_find_hashed(policy, ROLE_TOOL_PREFIX, prefix, hash);
+        const struct word *word = NULL;
+        if (words_may_have(words, prefix)) {
+            word = words_find_hashed(words, prefix, 0, intern_prefix_hash_of(&state, prefix));
+        }
         if (word != NULL) {
             name->prefixes[name->prefix_count++] = value_of(FACET_TOOL_PREFIX, word);
             name->prefix_shapes |= word->shapes;
@@ -79,28 +84,45 @@ static bool make_tool_prefixes(struct facts *facts, const struct policy *policy,
     return true;
 }
 
+static bool make_name(struct facts *facts, const struct policy *policy, const struct call_name *from,
+                      struct facts_name *name)
+{
+    const struct policy_index *index = policy->index;
+    const struct word *tool = words_find(&index->words[ROLE_TOOL], from->tool);
+    const struct word *server =
+        from->has_server ? words_find(&index->words[ROLE_SERVER], from->server) : NULL;
+    name->tool = from->tool;
+    name->tool_symbol = id_of(tool);
+    name->tool_value = value_of(FACET_TOOL, tool);
+    name->has_server = from->has_server;
+    name->server = from->has_server ? from->server : (struct slice){NULL, 0};
+    name->server_symbol = id_of(server);
+    name->server_value = value_of(FACET_SERVER, server);
+    name->needs_rule = needs_rule(facts, policy, name);
+    name->prefixes = NULL;
+    name->prefix_count = 0;
+    name->prefix_shapes = 0;
+    if (!buf_ok(&facts->scratch) || !make_tool_prefixes(facts, policy, name)) {
+        return false;
+    }
+    name->shapes = index->all & (index->without[FACET_TOOL] | name->tool_value.shapes) &
+                   (index->without[FACET_TOOL_PREFIX] | name->prefix_shapes) &
+                   (index->without[FACET_SERVER] | name->server_value.shapes) &
+                   (index->without[FACET_CHANNEL] | facts->channel_value.shapes);
+    return true;
+}
+
 static bool make_names(struct facts *facts, const struct policy *policy, const struct call *call)
 {
-    facts->names = arena_array(&facts->arena, call->name_count, sizeof(*facts->names));
+    facts->names = call->name_count == 1
+                       ? &facts->one_name
+                       : arena_array(&facts->arena, call->name_count, sizeof(*facts->names));
     if (facts->names == NULL) {
         return false;
     }
     facts->name_count = call->name_count;
     for (size_t i = 0; i < call->name_count; i++) {
-        struct facts_name *name = &facts->names[i];
-        name->tool = call->names[i].tool;
-        const struct word *word = words_find(policy, ROLE_TOOL, name->tool);
-        name->tool_symbol = id_of(word);
-        name->tool_value = value_of(FACET_TOOL, word);
-        name->has_server = call->names[i].has_server;
-        if (name->has_server) {
-            name->server = call->names[i].server;
-            word = words_find(policy, ROLE_SERVER, name->server);
-            name->server_symbol = id_of(word);
-            name->server_value = value_of(FACET_SERVER, word);
-        }
-        name->needs_rule = needs_rule(facts, policy, name);
-        if (!buf_ok(&facts->scratch) || !make_tool_prefixes(facts, policy, name)) {
+        if (!make_name(facts, policy, &call->names[i], &facts->names[i])) {
             return false;
         }
     }
@@ -150,6 +172,15 @@ static void sort_args(struct match_arg *args, size_t count)
     }
 }
 
+/* The text of a value that is already in the form that the rules' are kept in; ptr is NULL when it is not. A
+ * string that is as long as what it stands for has no escapes, and needs none. */
+static struct slice text_as_written(const struct call *call, const struct json_value *value)
+{
+    bool same =
+        value->type <= JSON_TRUE || (value->type == JSON_STRING && value->length == value->str_len + 2u);
+    return same ? json_text_of(call->doc, value) : (struct slice){NULL, 0};
+}
+
 /* One argument whose key some rule has. */
 static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
                      const struct json_value *value)
@@ -158,12 +189,16 @@ static bool take_arg(struct facts *facts, const struct policy *policy, const str
     if (value->type == JSON_STRING && value->str_len + 2u > index->words[ROLE_ATOM].longest) {
         return true; /* with its quotes it is longer than any that a rule has */
     }
-    buf_reset(&facts->scratch);
-    json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
-    if (!buf_ok(&facts->scratch)) {
-        return false;
+    struct slice text = text_as_written(call, value);
+    if (text.ptr == NULL) {
+        buf_reset(&facts->scratch);
+        json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
+        if (!buf_ok(&facts->scratch)) {
+            return false;
+        }
+        text = buf_slice_of(&facts->scratch);
     }
-    const struct word *word = words_find_atom(policy, key, buf_slice_of(&facts->scratch));
+    const struct word *word = words_find_atom(&index->words[ROLE_ATOM], key, text);
     if (word != NULL) {
         facts->args[facts->arg_count++] = index->atoms[word->id - 1];
         facts->atoms[facts->atom_count] = value_of(FACET_ATOM, word);
@@ -177,17 +212,22 @@ static bool take_arg(struct facts *facts, const struct policy *policy, const str
  * left out. */
 static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call)
 {
-    if (call->input == NULL || policy->arg_count == 0 || call->input->count == 0) {
+    const struct words *keys = &policy->index->words[ROLE_KEY];
+    if (call->input == NULL || keys->filter == 0) {
         return true;
     }
-    facts->args = arena_array(&facts->arena, call->input->count, sizeof(*facts->args));
-    facts->atoms = arena_array(&facts->arena, call->input->count, sizeof(*facts->atoms));
-    if (facts->args == NULL || facts->atoms == NULL) {
-        return false;
+    facts->args = facts->few_args;
+    facts->atoms = facts->few_atoms;
+    if (call->input->count > FACTS_FEW) {
+        facts->args = arena_array(&facts->arena, call->input->count, sizeof(*facts->args));
+        facts->atoms = arena_array(&facts->arena, call->input->count, sizeof(*facts->atoms));
+        if (facts->args == NULL || facts->atoms == NULL) {
+            return false;
+        }
     }
-    const struct json_value *key = json_first(call->doc, call->input);
-    for (; key != NULL; key = json_right(call->doc, call->input, key)) {
-        const struct word *word = words_find(policy, ROLE_KEY, json_str(key));
+    const struct json_value *values = call->doc->values, *key = call->input + 1;
+    for (uint32_t i = 0; i < call->input->count; i++, key = &values[json_member_value(key)->next]) {
+        const struct word *word = words_find(keys, json_str(key));
         if (word != NULL && !take_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;
         }
@@ -196,21 +236,37 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
     return true;
 }
 
+/* What any of the names leaves to be met of a facet. */
+static bool matters(const struct facts *facts, const struct policy *policy, enum facet facet)
+{
+    uint64_t shapes = 0;
+    for (size_t i = 0; i < facts->name_count; i++) {
+        shapes |= facts->names[i].shapes;
+    }
+    return (shapes & policy->index->with[facet]) != 0;
+}
+
 bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call)
 {
+    const struct words *words = policy->index->words;
+    const struct word *channel = words_find(&words[ROLE_CHANNEL], call->channel), *thread = NULL;
     arena_reset(&facts->arena);
     buf_reset(&facts->scratch);
-    const struct word *channel = words_find(policy, ROLE_CHANNEL, call->channel);
-    const struct word *thread = words_find(policy, ROLE_THREAD, call->thread);
-    *facts = (struct facts){
-        .channel = id_of(channel),
-        .thread = id_of(thread),
-        .channel_value = value_of(FACET_CHANNEL, channel),
-        .thread_value = value_of(FACET_THREAD, thread),
-        .actor = (uint8_t)call->actor,
-        .input_unknown = call->input == NULL,
-        .arena = facts->arena,
-        .scratch = facts->scratch,
-    };
-    return make_names(facts, policy, call) && make_args(facts, policy, call);
+    facts->channel = id_of(channel);
+    facts->channel_value = value_of(FACET_CHANNEL, channel);
+    facts->actor = (uint8_t)call->actor;
+    facts->input_unknown = call->input == NULL;
+    facts->args = NULL;
+    facts->atoms = NULL;
+    facts->name_count = facts->arg_count = facts->atom_count = 0;
+    facts->atom_shapes = 0;
+    if (!make_names(facts, policy, call)) {
+        return false;
+    }
+    if (matters(facts, policy, FACET_THREAD)) {
+        thread = words_find(&words[ROLE_THREAD], call->thread);
+    }
+    facts->thread = id_of(thread);
+    facts->thread_value = value_of(FACET_THREAD, thread);
+    return !matters(facts, policy, FACET_ATOM) || make_args(facts, policy, call);
 }

@@ -21,6 +21,7 @@ struct search {
     const struct facts_name *name;
     const struct reading *reading;
     struct facts_value singles[FACET_SINGLES];
+    uint64_t pairs[2][4]; /* the hash of each set of the first two singles, and of the others */
     struct offer offers[FACET_COUNT];
     uint32_t keys[BATCH];
     unsigned key_count;
@@ -37,9 +38,6 @@ static void take_value(struct search *search, enum facet facet, struct facts_val
                        const struct word *word)
 {
     struct offer *offer = &search->offers[facet];
-    if (word == NULL) {
-        return;
-    }
     struct facts_value value = {index_value_hash(facet, word->id), word->shapes};
     for (size_t i = 0; i < offer->count && facet == FACET_COMPONENT; i++) {
         if (list[i].hash == value.hash) {
@@ -54,52 +52,118 @@ static void take_value(struct search *search, enum facet facet, struct facts_val
     offer->shapes |= value.shapes;
 }
 
-static void take_component(struct search *search, struct slice name)
+static bool may_be_part(const struct lengths *lengths, char c)
 {
-    const struct policy *policy = search->policy;
-    const struct policy_index *index = policy->index;
-    struct facts_value *list = search->components;
-    take_value(search, FACET_COMPONENT, list, words_find(policy, ROLE_COMPONENT, name));
-    struct intern_prefix_hash state;
-    intern_prefix_hash_start(&state);
-    for (uint32_t i = 0; i < index->starts.count && index->starts.list[i] <= name.len; i++) {
-        struct slice part = {name.ptr, index->starts.list[i]};
-        uint32_t hash = intern_prefix_hash_of(&state, part);
-        take_value(search, FACET_COMPONENT, list, words_find_hashed(policy, ROLE_STARTS, part, hash));
-    }
-    for (uint32_t i = 0; i < index->ends.count && index->ends.list[i] <= name.len; i++) {
-        struct slice part = slice_from(name, name.len - index->ends.list[i]);
-        take_value(search, FACET_COMPONENT, list, words_find(policy, ROLE_ENDS, part));
+    unsigned char byte = (unsigned char)c;
+    return (lengths->bytes[byte / 64] >> byte % 64 & 1) != 0;
+}
+
+/* Patterns with a star that a component begins with, or ends with. */
+static void take_parts(struct search *search, const struct lengths *lengths, enum role role,
+                       struct slice name)
+{
+    const struct words *words = &search->policy->index->words[role];
+    for (uint32_t i = 0; i < lengths->count && lengths->list[i] <= name.len; i++) {
+        size_t len = lengths->list[i];
+        struct slice part = {role == ROLE_ENDS ? name.ptr + name.len - len : name.ptr, len};
+        const struct word *word = words_find(words, part);
+        if (word != NULL) {
+            take_value(search, FACET_COMPONENT, search->components, word);
+        }
     }
 }
 
-static void take_path(struct search *search, struct slice path)
+static void take_component(struct search *search, struct slice name)
 {
-    const struct policy *policy = search->policy;
-    const struct policy_index *index = policy->index;
-    bool components =
-        index->words[ROLE_COMPONENT].blocks != 0 || index->starts.count != 0 || index->ends.count != 0;
-    uint32_t longest = index->words[ROLE_PREFIX].longest;
-    struct intern_prefix_hash state;
-    intern_prefix_hash_start(&state);
-    /* The root, then each component with all before it. */
-    for (size_t from = 0, to = 1, depth = 0; to <= path.len && (components || to <= longest); depth++) {
-        if ((index->depths >> index_depth_bit((unsigned)depth) & 1) != 0 && to <= longest) {
-            struct slice prefix = {path.ptr, to};
-            uint32_t hash = intern_prefix_hash_of(&state, prefix);
-            take_value(search, FACET_PREFIX, search->prefixes,
-                       words_find_hashed(policy, ROLE_PREFIX, prefix, hash));
-        }
-        if (components && depth > 0) {
-            take_component(search, (struct slice){path.ptr + from, to - from});
-        }
-        from = depth == 0 ? 1 : to + 1;
-        if (from >= path.len) {
-            break;
-        }
-        const char *slash = memchr(path.ptr + from, '/', path.len - from);
-        to = slash == NULL ? path.len : (size_t)(slash - path.ptr);
+    const struct policy_index *index = search->policy->index;
+    const struct word *word = words_find(&index->words[ROLE_COMPONENT], name);
+    if (word != NULL) {
+        take_value(search, FACET_COMPONENT, search->components, word);
     }
+    if (may_be_part(&index->starts, name.ptr[0])) {
+        take_parts(search, &index->starts, ROLE_STARTS, name);
+    }
+    if (may_be_part(&index->ends, name.ptr[name.len - 1])) {
+        take_parts(search, &index->ends, ROLE_ENDS, name);
+    }
+}
+
+/* What finding the prefixes above a path has come to. */
+struct climb {
+    struct intern_prefix_hash hash;
+    unsigned depth;
+};
+
+static void take_prefix(struct search *search, struct climb *climb, struct slice prefix)
+{
+    const struct policy_index *index = search->policy->index;
+    const struct words *words = &index->words[ROLE_PREFIX];
+    if ((index->depths >> index_depth_bit(climb->depth) & 1) == 0 || !words_may_have(words, prefix)) {
+        return;
+    }
+    uint32_t hash = intern_prefix_hash_of(&climb->hash, prefix);
+    const struct word *word = words_find_hashed(words, prefix, 0, hash);
+    if (word != NULL) {
+        take_value(search, FACET_PREFIX, search->prefixes, word);
+    }
+}
+
+/* The slashes among up to eight bytes, a bit for each, the first byte's the lowest. */
+static uint64_t slashes(const char *at, size_t len)
+{
+    const uint64_t low = 0x7f7f7f7f7f7f7f7fu;
+    uint64_t word = 0;
+    if (len >= 8) {
+        word = intern_load64(at);
+    } else {
+        memcpy(&word, at, len);
+    }
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    word ^= 0x2f2f2f2f2f2f2f2fu;
+    uint64_t found = ~(((word & low) + low) | word | low); /* the high bit of each byte that was a slash */
+    return (found >> 7) * 0x0102040810204080u >> 56;
+}
+
+/* One component of a path, which ends at `end`, with all that is before it. */
+static void take_step(struct search *search, struct climb *climb, struct slice path, size_t begin, size_t end,
+                      uint64_t shapes)
+{
+    const struct policy_index *index = search->policy->index;
+    climb->depth++;
+    if ((shapes & index->with[FACET_PREFIX]) != 0) {
+        take_prefix(search, climb, (struct slice){path.ptr, end});
+    }
+    if ((shapes & index->with[FACET_COMPONENT]) != 0) {
+        take_component(search, (struct slice){path.ptr + begin, end - begin});
+    }
+}
+
+/* Which rules' prefixes and patterns a path has, as far as `shapes` need it. */
+static void take_path(struct search *search, struct slice path, uint64_t shapes)
+{
+    const struct policy_index *index = search->policy->index;
+    struct climb climb = {.depth = 0};
+    if ((shapes & (index->with[FACET_PREFIX] | index->with[FACET_COMPONENT])) == 0) {
+        return;
+    }
+    intern_prefix_hash_start(&climb.hash);
+    if ((shapes & index->with[FACET_PREFIX]) != 0) {
+        take_prefix(search, &climb, (struct slice){path.ptr, 1});
+    }
+    if (path.len == 1) {
+        return;
+    }
+    size_t begin = 1;
+    for (size_t at = 1; at < path.len; at += 8) {
+        for (uint64_t found = slashes(path.ptr + at, path.len - at); found != 0; found &= found - 1) {
+            size_t end = at + (unsigned)__builtin_ctzll(found);
+            take_step(search, &climb, path, begin, end, shapes);
+            begin = end + 1;
+        }
+    }
+    take_step(search, &climb, path, begin, path.len, shapes);
 }
 
 /* ---- Keys to rules ---- */
@@ -134,15 +198,13 @@ static void look_up(struct search *search)
 {
     const struct policy_index *index = search->policy->index;
     for (unsigned k = 0; k < search->key_count; k++) {
-        uint32_t key = search->keys[k], at = index_block(key, index->block_count);
-        for (bool full = true; full; at = at + 1 == index->block_count ? 0 : at + 1) {
-            const struct keys *block = &index->blocks[at];
-            for (unsigned i = 0; i < KEYS_IN_BLOCK && full; i++) {
-                full = block->values[i] != KEY_FREE;
-                if (full && block->keys[i] == key) {
-                    consider_value(search, block->values[i]);
-                }
-            }
+        uint32_t key = search->keys[k];
+        const struct key_slot *slot = &index->slots[index_slot(key, index->slot_count)];
+        while (slot->key < key) {
+            slot++;
+        }
+        if (slot->key == key) {
+            consider_value(search, slot->value);
         }
     }
     search->key_count = 0;
@@ -152,7 +214,7 @@ static void add_key(struct search *search, uint64_t hash)
 {
     const struct policy_index *index = search->policy->index;
     uint32_t key = index_key(hash);
-    __builtin_prefetch(&index->blocks[index_block(key, index->block_count)]);
+    __builtin_prefetch(&index->slots[index_slot(key, index->slot_count)]);
     search->keys[search->key_count++] = key;
     if (search->key_count == BATCH) {
         look_up(search);
@@ -161,39 +223,68 @@ static void add_key(struct search *search, uint64_t hash)
 
 /* ---- Shapes to keys ---- */
 
-/* Every combination of values that have the shape; `bit` is 0 when that is not known. */
-static void add_shape(struct search *search, const struct shape *shape, uint64_t bit)
+static bool is_in(const struct facts_value *value, uint64_t bit)
+{
+    return (value->shapes & bit) == bit;
+}
+
+/* Every combination of the values of several facets. */
+__attribute__((noinline)) static void add_combinations(struct search *search, uint64_t hash, unsigned several,
+                                                       uint64_t bit)
 {
     static const struct facts_value none = {0, UINT64_MAX};
     static const struct offer no_offer = {&none, 1, UINT64_MAX};
-    uint64_t hash = shape->seed;
-    for (unsigned facet = 0; facet < FACET_SINGLES; facet++) {
-        hash ^= (shape->facets >> facet & 1) != 0 ? search->singles[facet].hash : 0;
-    }
-    struct offer use[FACET_COUNT];
-    uint64_t lookups = 1;
-    for (unsigned facet = FACET_SINGLES; facet < FACET_COUNT; facet++) {
-        use[facet] = (shape->facets >> facet & 1) != 0 ? search->offers[facet] : no_offer;
-        lookups *= use[facet].count; /* a call has fewer than 2^24 of one, 2^16 of another, 2^7 of the rest */
-    }
+    const struct offer *tools = (several & 1) != 0 ? &search->offers[FACET_TOOL_PREFIX] : &no_offer;
+    const struct offer *prefixes = (several & 2) != 0 ? &search->offers[FACET_PREFIX] : &no_offer;
+    const struct offer *components = (several & 4) != 0 ? &search->offers[FACET_COMPONENT] : &no_offer;
+    const struct offer *atoms = (several & 8) != 0 ? &search->offers[FACET_ATOM] : &no_offer;
+    uint64_t lookups = tools->count * prefixes->count * components->count * atoms->count; /* below 2^50 */
     if (lookups > search->budget) {
         search->overrun = true;
         return;
     }
     search->budget -= lookups;
-    const struct offer *tools = &use[FACET_TOOL_PREFIX], *prefixes = &use[FACET_PREFIX];
-    const struct offer *components = &use[FACET_COMPONENT], *atoms = &use[FACET_ATOM];
     for (size_t t = 0; t < tools->count; t++) {
-        for (size_t p = 0; p < prefixes->count && (tools->list[t].shapes & bit) == bit; p++) {
-            for (size_t c = 0; c < components->count && (prefixes->list[p].shapes & bit) == bit; c++) {
-                for (size_t a = 0; a < atoms->count && (components->list[c].shapes & bit) == bit; a++) {
-                    if ((atoms->list[a].shapes & bit) == bit) {
+        for (size_t p = 0; p < prefixes->count && is_in(&tools->list[t], bit); p++) {
+            for (size_t c = 0; c < components->count && is_in(&prefixes->list[p], bit); c++) {
+                for (size_t a = 0; a < atoms->count && is_in(&components->list[c], bit); a++) {
+                    if (is_in(&atoms->list[a], bit)) {
                         add_key(search, hash ^ tools->list[t].hash ^ prefixes->list[p].hash ^
                                             components->list[c].hash ^ atoms->list[a].hash);
                     }
                 }
             }
         }
+    }
+}
+
+/* Every value of one facet. */
+static void add_values(struct search *search, uint64_t hash, const struct offer *offer, uint64_t bit)
+{
+    if (offer->count > search->budget) {
+        search->overrun = true;
+        return;
+    }
+    search->budget -= offer->count;
+    for (size_t i = 0; i < offer->count; i++) {
+        if (is_in(&offer->list[i], bit)) {
+            add_key(search, hash ^ offer->list[i].hash);
+        }
+    }
+}
+
+/* The lookups of a shape; `bit` is 0 when it is not known which values have the shape. */
+static inline void add_shape(struct search *search, const struct shape *shape, uint64_t bit)
+{
+    uint64_t hash =
+        shape->seed ^ search->pairs[0][shape->facets & 3] ^ search->pairs[1][shape->facets >> 2 & 3];
+    unsigned several = shape->facets >> FACET_SINGLES;
+    if (several == 0) {
+        add_key(search, hash);
+    } else if ((several & (several - 1)) == 0) {
+        add_values(search, hash, &search->offers[FACET_SINGLES + __builtin_ctz(several)], bit);
+    } else {
+        add_combinations(search, hash, several, bit);
     }
 }
 
@@ -210,30 +301,44 @@ static bool has_all(const struct search *search, uint8_t facets)
     return true;
 }
 
-/* The shapes of VIEW_ALL that may have a rule for the call, the earliest first. */
-static void search_all(struct search *search)
+/* The shapes that may have a rule for the call, but for its path. */
+static uint64_t shapes_left(const struct search *search)
 {
     const struct policy_index *index = search->policy->index;
-    uint32_t count = index->shape_count[VIEW_ALL];
-    uint64_t left = count >= SHAPE_BITS ? UINT64_MAX : ((uint64_t)1 << count) - 1;
-    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        left &= index->without[facet] |
-                (facet < FACET_SINGLES ? search->singles[facet].shapes : search->offers[facet].shapes);
+    return search->name->shapes & (index->without[FACET_THREAD] | search->facts->thread_value.shapes) &
+           (index->without[FACET_ATOM] | search->facts->atom_shapes);
+}
+
+/* The shapes that share the last bit. */
+static void search_rest(struct search *search)
+{
+    const struct policy_index *index = search->policy->index;
+    for (uint32_t at = SHAPE_BITS - 1; at < index->shape_count[VIEW_ALL] && !search->overrun; at++) {
+        const struct shape *shape = &index->shapes[VIEW_ALL][at];
+        if (shape->first >= search->best) {
+            return;
+        }
+        if (has_all(search, shape->facets)) {
+            add_shape(search, shape, (uint64_t)1 << (SHAPE_BITS - 1));
+        }
     }
-    for (; left != 0 && !search->overrun; left &= left - 1) {
-        unsigned at = (unsigned)__builtin_ctzll(left), last = at + 1;
-        if (at == SHAPE_BITS - 1) {
-            last = count;
+}
+
+/* The shapes of VIEW_ALL that are left, the earliest first. */
+static void search_all(struct search *search, uint64_t left)
+{
+    const struct policy_index *index = search->policy->index;
+    left &= index->without[FACET_PREFIX] | search->offers[FACET_PREFIX].shapes;
+    left &= index->without[FACET_COMPONENT] | search->offers[FACET_COMPONENT].shapes;
+    for (uint64_t few = left << 1 >> 1; few != 0; few &= few - 1) {
+        const struct shape *shape = &index->shapes[VIEW_ALL][__builtin_ctzll(few)];
+        if (shape->first >= search->best || search->overrun) {
+            return;
         }
-        for (; at < last && !search->overrun; at++) {
-            const struct shape *shape = &index->shapes[VIEW_ALL][at];
-            if (shape->first >= search->best) {
-                return;
-            }
-            if (at < SHAPE_BITS - 1 || has_all(search, shape->facets)) {
-                add_shape(search, shape, left & -left);
-            }
-        }
+        add_shape(search, shape, few & -few);
+    }
+    if (left >> (SHAPE_BITS - 1) != 0) {
+        search_rest(search);
     }
 }
 
@@ -265,6 +370,13 @@ static void start(struct search *search)
     search->offers[FACET_PREFIX] = (struct offer){search->prefixes, 0, 0};
     search->offers[FACET_COMPONENT] = (struct offer){search->components, 0, 0};
     search->offers[FACET_ATOM] = (struct offer){facts->atoms, facts->atom_count, facts->atom_shapes};
+    for (unsigned i = 0; i < 2; i++) {
+        uint64_t one = search->singles[2 * i].hash, two = search->singles[2 * i + 1].hash;
+        search->pairs[i][0] = 0;
+        search->pairs[i][1] = one;
+        search->pairs[i][2] = two;
+        search->pairs[i][3] = one ^ two;
+    }
     search->key_count = 0;
     search->best = search->policy->order_count;
     search->field = FIELD_ALL;
@@ -291,11 +403,12 @@ const struct rule *index_find(const struct policy *policy, const struct facts *f
     search.reading = reading;
     search.name = &facts->names[reading->name];
     start(&search);
+    uint64_t left = shapes_left(&search);
     if (reading->kind == READING_PATH && !facts->input_unknown) {
-        take_path(&search, reading->path);
+        take_path(&search, reading->path, left);
     }
     if (!search.overrun) {
-        search_all(&search);
+        search_all(&search, left);
     }
     if (!search.overrun && facts->input_unknown) {
         search_view(&search, VIEW_UNKNOWN);

@@ -56,25 +56,28 @@ enum view {
     VIEW_COUNT,
 };
 
-/* A string that some rule has in some role. */
+/* A string that some rule has in some role. The text is the symbols' or the prefixes'. */
 struct word {
-    uint32_t hash, id; /* of the text; 0: free */
-    uint64_t shapes;   /* a bit for each shape of VIEW_ALL that has it; the last bit stands for several */
+    const char *text; /* NULL: free */
+    uint64_t shapes;  /* a bit for each shape of VIEW_ALL that has it; the last bit stands for several */
+    uint32_t len, hash;
+    uint32_t id;
+    uint32_t key; /* of an atom: its key's symbol; else 0 */
 };
 
-/* Open addressing in blocks of one cache line. */
-#define WORDS_IN_BLOCK 4u
+/* Open addressing; at least one slot is free. */
 struct words {
     struct word *list;
-    uint32_t blocks;
+    uint32_t slots;
     uint32_t longest; /* text, in bytes */
-    void *memory;     /* what list is a part of */
+    uint64_t filter;  /* a bit for each length and first byte that some text has: see words_may_have */
 };
 
-/* The lengths that the texts of a role have, ascending. */
+/* The lengths that the texts of a role have, ascending, and their first bytes, or their last. */
 struct lengths {
     uint32_t *list;
     uint32_t count;
+    uint64_t bytes[4];
 };
 
 struct shape {
@@ -86,15 +89,15 @@ struct shape {
 
 #define SHAPE_BITS 64u
 
-/* The hash table of rules. A value is a rank, or, with KEY_LIST set, where in index->lists the number of
- * ranks stands and behind it the ranks. The first free slot of a block ends it. */
-#define KEYS_IN_BLOCK 8u
-#define KEY_FREE      UINT32_MAX
-#define KEY_LIST      0x80000000u
-struct keys {
-    uint32_t keys[KEYS_IN_BLOCK];
-    uint32_t values[KEYS_IN_BLOCK];
+/* The hash table of rules: open addressing, in the order of the keys, so that a lookup ends at the first
+ * greater key. A value is a rank, or, with KEY_LIST set, where in index->lists the number of ranks stands and
+ * behind it the ranks. */
+#define KEY_LIST 0x80000000u
+struct key_slot {
+    uint32_t key;
+    uint32_t value;
 };
+#define KEY_FREE 0xffffffffu /* no rule has this key, and a free slot has it */
 
 struct policy_index {
     struct words words[ROLE_COUNT];
@@ -104,10 +107,11 @@ struct policy_index {
     uint32_t atom_count;
     struct shape *shapes[VIEW_COUNT]; /* by their first ranks */
     uint32_t shape_count[VIEW_COUNT];
-    uint64_t without[FACET_COUNT]; /* the bits of shapes that do without a facet */
-    struct keys *blocks;
-    uint32_t block_count;
-    void *memory; /* what blocks are a part of */
+    uint64_t all;                  /* a bit for each shape of VIEW_ALL */
+    uint64_t with[FACET_COUNT];    /* the bits of which some shape has a facet */
+    uint64_t without[FACET_COUNT]; /* the bits of which some shape does without it */
+    struct key_slot *slots;        /* a key stands at index_slot(key, slot_count) or behind it */
+    uint32_t slot_count;
     uint32_t *lists;
     uint32_t list_count;
     uint32_t longest, longest_first; /* chain: its length, and the first rule in it */
@@ -130,22 +134,9 @@ struct decision policy_evaluate_indexed(const struct policy *policy, const struc
                                         const struct reading *readings, size_t reading_count,
                                         const struct approvals *approvals);
 
-/* ---- index_words.c ---- */
-
-/* The word of a text in a role, or NULL. */
-const struct word *words_find(const struct policy *policy, enum role role, struct slice text);
-const struct word *words_find_hashed(const struct policy *policy, enum role role, struct slice text,
-                                     uint32_t hash);
-
-/* The atom of a key's symbol and a value's canonical text, or NULL. */
-const struct word *words_find_atom(const struct policy *policy, uint32_t key, struct slice value);
-
-/* Makes the table of a role of `count` ids, with their masks; of 1, 2, … count when ids is NULL. */
-MUST_USE bool words_build(const struct policy *policy, struct policy_index *index, enum role role,
-                          const uint64_t *masks, const uint32_t *ids, uint32_t count);
-void words_finish(struct words *words);
-
 /* ---- Hashes ---- */
+
+#define INDEX_SMALL_TABLE 4096u
 
 static inline uint64_t index_mix(uint64_t word)
 {
@@ -167,7 +158,15 @@ static inline uint64_t index_shape_seed(enum view view, uint32_t facets)
 
 static inline uint32_t index_key(uint64_t hash)
 {
-    return (uint32_t)((hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u >> 32);
+    uint32_t key = (uint32_t)((hash ^ hash >> 29) * 0xbf58476d1ce4e5b9u >> 32);
+    return key - (key == KEY_FREE);
+}
+
+/* How many slots a table of so many entries has: small ones are mostly empty, so that the first slot is
+ * nearly always the last that is looked at. */
+static inline uint32_t index_slots_for(uint32_t count)
+{
+    return count < INDEX_SMALL_TABLE ? 4 * count + 1 : count + count * 2 / 3 + 1;
 }
 
 /* In index->depths. */
@@ -176,10 +175,76 @@ static inline unsigned index_depth_bit(unsigned depth)
     return depth < 63 ? depth : 63;
 }
 
-/* Which of `count` blocks a hash belongs to: higher hashes to higher blocks. */
-static inline uint32_t index_block(uint32_t hash, uint32_t count)
+/* Which of `count` slots a hash belongs to: higher hashes to higher slots. */
+static inline uint32_t index_slot(uint32_t hash, uint32_t count)
 {
     return (uint32_t)((uint64_t)hash * count >> 32);
+}
+
+/* ---- Words ---- */
+
+MUST_USE bool words_build(const struct policy *policy, struct policy_index *index, enum role role,
+                          const uint64_t *masks, const uint32_t *ids, uint32_t count);
+
+static inline unsigned words_filter_bit(struct slice text)
+{
+    unsigned first = text.len == 0 ? 0 : (unsigned char)text.ptr[0];
+    return (unsigned)(text.len * 11 + first) & 63;
+}
+
+/* Whether it is worth hashing a text. The answer for a role without words is no. */
+static inline bool words_may_have(const struct words *words, struct slice text)
+{
+    return (words->filter >> words_filter_bit(text) & 1) != 0 && text.len <= words->longest;
+}
+
+static inline bool words_equal(const char *a, const char *b, size_t len)
+{
+    if (len < 8) {
+        return intern_last_word((struct slice){a, len}) == intern_last_word((struct slice){b, len});
+    }
+    for (size_t at = 0; at + 8 < len; at += 8) {
+        if (intern_load64(a + at) != intern_load64(b + at)) {
+            return false;
+        }
+    }
+    return intern_load64(a + len - 8) == intern_load64(b + len - 8);
+}
+
+/* Only of a text that the words may have. `key` is the key's symbol of an atom, else 0. */
+static inline const struct word *words_find_hashed(const struct words *words, struct slice text, uint32_t key,
+                                                   uint32_t hash)
+{
+    uint32_t at = index_slot(hash, words->slots);
+    for (;;) {
+        const struct word *word = &words->list[at];
+        if (word->text == NULL) {
+            return NULL;
+        }
+        if (word->hash == hash && word->len == text.len && word->key == key &&
+            words_equal(word->text, text.ptr, text.len)) {
+            return word;
+        }
+        at = at + 1 == words->slots ? 0 : at + 1;
+    }
+}
+
+/* The word of a text, or NULL. */
+static inline const struct word *words_find(const struct words *words, struct slice text)
+{
+    return words_may_have(words, text) ? words_find_hashed(words, text, 0, intern_hash(text)) : NULL;
+}
+
+static inline uint32_t words_atom_hash(uint32_t value_hash, uint32_t key)
+{
+    return (uint32_t)(index_mix((uint64_t)key << 32 | value_hash) >> 32);
+}
+
+/* The atom of a key's symbol and a value's canonical text, or NULL. */
+static inline const struct word *words_find_atom(const struct words *words, uint32_t key, struct slice value)
+{
+    bool may = words_may_have(words, value);
+    return may ? words_find_hashed(words, value, key, words_atom_hash(intern_hash(value), key)) : NULL;
 }
 
 #endif

@@ -3,8 +3,6 @@
 
 #include "policy/index.h"
 
-#define CACHE_LINE 64u
-
 /* One rule in one view. */
 struct entry {
     uint32_t key;
@@ -31,7 +29,7 @@ struct build {
     uint16_t shape_of[VIEW_COUNT][1u << FACET_COUNT]; /* number + 1 in index->shapes */
     struct entry *entries, *sorted;
     uint32_t entry_count;
-    uint32_t settled, key_count, listed; /* how far the table of keys is */
+    uint32_t settled, key_count, listed, slot; /* how far the table of keys is */
 };
 
 static const struct rule *rule_at(const struct build *build, uint32_t rank)
@@ -147,8 +145,10 @@ static bool add_shape(struct build *build, enum view view, uint32_t facets, uint
     uint8_t bit = (uint8_t)(count < SHAPE_BITS ? count : SHAPE_BITS - 1);
     shapes[count] = (struct shape){index_shape_seed(view, facets), rank, (uint8_t)facets, bit};
     build->shape_of[view][facets] = (uint16_t)++index->shape_count[view];
+    index->all |= view == VIEW_ALL ? (uint64_t)1 << bit : 0;
     for (unsigned facet = 0; facet < FACET_COUNT && view == VIEW_ALL; facet++) {
-        index->without[facet] |= (facets & BIT(facet)) == 0 ? (uint64_t)1 << bit : 0;
+        uint64_t *bits = (facets & BIT(facet)) != 0 ? index->with : index->without;
+        bits[facet] |= (uint64_t)1 << bit;
     }
     return true;
 }
@@ -290,7 +290,10 @@ static bool make_lengths(struct build *build, enum role role, uint32_t less, str
         return false;
     }
     for (uint32_t i = 0; i < marks->count; i++) {
-        ret->list[i] = (uint32_t)policy_text(build->policy, marks->ids[i]).len - less;
+        struct slice text = policy_text(build->policy, marks->ids[i]);
+        unsigned char byte = (unsigned char)text.ptr[role == ROLE_ENDS ? text.len - 1 : 0];
+        ret->list[i] = (uint32_t)text.len - less;
+        ret->bytes[byte / 64] |= (uint64_t)1 << byte % 64;
     }
     qsort(ret->list, marks->count, sizeof(*ret->list), by_number);
     for (uint32_t i = 0; i < marks->count; i++) {
@@ -444,6 +447,21 @@ static void settle_key(struct build *build, struct entry *entries, uint32_t coun
     }
 }
 
+/* Where a key goes: keys come in order, so each goes behind the last or farther on. */
+static uint32_t next_slot(struct build *build, uint32_t key)
+{
+    uint32_t home = index_slot(key, build->index->slot_count);
+    uint32_t slot = build->slot > home ? build->slot : home;
+    build->slot = slot + 1;
+    return slot;
+}
+
+static void count_slot(struct build *build, struct entry *entries, uint32_t count)
+{
+    (void)count;
+    (void)next_slot(build, entries[0].key);
+}
+
 static void put_key(struct build *build, struct entry *entries, uint32_t count)
 {
     struct policy_index *index = build->index;
@@ -455,16 +473,7 @@ static void put_key(struct build *build, struct entry *entries, uint32_t count)
             index->lists[build->listed++] = entries[i].rank & RANK_MASK;
         }
     }
-    uint32_t block = index_block(entries[0].key, index->block_count);
-    while (index->blocks[block].values[KEYS_IN_BLOCK - 1] != KEY_FREE) {
-        block = block + 1 == index->block_count ? 0 : block + 1;
-    }
-    unsigned at = 0;
-    while (index->blocks[block].values[at] != KEY_FREE) {
-        at++;
-    }
-    index->blocks[block].keys[at] = entries[0].key;
-    index->blocks[block].values[at] = value;
+    index->slots[next_slot(build, entries[0].key)] = (struct key_slot){entries[0].key, value};
 }
 
 static bool make_keys(struct build *build)
@@ -476,17 +485,18 @@ static bool make_keys(struct build *build)
     }
     each_key(build, settle_key);
     build->entry_count = build->settled;
-    /* Two slots in three are used, and one is free at the least. */
-    index->block_count = (uint32_t)((uint64_t)build->key_count * 3 / (2 * KEYS_IN_BLOCK)) + 1;
-    size_t bytes = index->block_count * sizeof(*index->blocks);
-    index->memory = calloc(1, bytes + CACHE_LINE);
+    index->slot_count = index_slots_for(build->key_count);
+    each_key(build, count_slot);
+    /* One more slot is free behind the last key, wherever that came to stand. */
+    uint32_t slots = (build->slot > index->slot_count ? build->slot : index->slot_count) + 1;
+    index->slots = malloc(slots * sizeof(*index->slots));
     index->lists = array_of(index->list_count, sizeof(*index->lists));
-    if (index->memory == NULL || index->lists == NULL) {
+    if (index->slots == NULL || index->lists == NULL) {
         return false;
     }
-    index->bytes += bytes + CACHE_LINE + index->list_count * sizeof(*index->lists);
-    index->blocks = (struct keys *)(((uintptr_t)index->memory + CACHE_LINE) / CACHE_LINE * CACHE_LINE);
-    memset(index->blocks, 0xff, bytes);
+    memset(index->slots, 0xff, slots * sizeof(*index->slots));
+    index->bytes += slots * sizeof(*index->slots) + index->list_count * sizeof(*index->lists);
+    build->slot = 0;
     each_key(build, put_key);
     return true;
 }
@@ -528,7 +538,7 @@ void index_destroy(struct policy_index *index)
         return;
     }
     for (unsigned role = 0; role < ROLE_COUNT; role++) {
-        words_finish(&index->words[role]);
+        free(index->words[role].list);
     }
     for (unsigned view = 0; view < VIEW_COUNT; view++) {
         free(index->shapes[view]);
@@ -537,7 +547,7 @@ void index_destroy(struct policy_index *index)
     free(index->starts.list);
     free(index->ends.list);
     free(index->atoms);
-    free(index->memory);
+    free(index->slots);
     free(index->lists);
     free(index);
 }

@@ -181,8 +181,10 @@ struct facts_name {
     struct facts_value *prefixes; /* the toolPrefixes that the tool's name begins with */
     size_t prefix_count;
     uint64_t prefix_shapes; /* of any of them */
+    uint64_t shapes;        /* those whose tool, toolPrefix, server and channel the call may meet */
 };
 
+#define FACTS_FEW 16u
 struct facts {
     struct facts_name *names; /* one for each of the call's names */
     size_t name_count;
@@ -190,13 +192,19 @@ struct facts {
     struct facts_value channel_value, thread_value;
     uint8_t actor;
     bool input_unknown;
-    struct match_arg *args; /* the call's top-level arguments that some rule has so; by key */
+    /* The call's top-level arguments that some rule has so; by key. Arguments and thread are not looked up
+     * when every rule that has such fields fails before them, at the tool's name, the server or the channel.
+     */
+    struct match_arg *args;
     size_t arg_count;
     struct facts_value *atoms; /* those of them that are part of a key */
     size_t atom_count;
     uint64_t atom_shapes; /* of any of them */
     struct arena arena;
     struct buf scratch;
+    struct facts_name one_name; /* where all this is for most calls, so facts cannot be moved */
+    struct match_arg few_args[FACTS_FEW];
+    struct facts_value few_atoms[FACTS_FEW], few_prefixes[FACTS_FEW];
 };
 
 MUST_USE bool facts_init(struct facts *facts);
