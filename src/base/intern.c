@@ -18,18 +18,38 @@ void intern_finish(struct intern *intern)
 }
 
 /* The slot that holds s, or the free one where it belongs. There is always a free slot. */
-static uint32_t slot_of(const struct intern *intern, struct slice s, uint32_t hash)
+static struct intern_slot *slot_of(const struct intern *intern, struct slice s, uint32_t hash)
 {
-    for (uint32_t slot = hash & intern->slots_mask;; slot = (slot + 1) & intern->slots_mask) {
-        uint32_t id = intern->slots[slot];
-        if (id == 0) {
+    for (uint32_t at = hash & intern->slots_mask;; at = (at + 1) & intern->slots_mask) {
+        struct intern_slot *slot = &intern->slots[at];
+        if (slot->id == 0) {
             return slot;
         }
-        const struct intern_entry *entry = &intern->entries[id - 1];
-        if (entry->hash == hash && slice_eq((struct slice){entry->ptr, entry->len}, s)) {
+        const struct intern_entry *entry = &intern->entries[slot->id - 1];
+        if (slot->hash == hash && slice_eq((struct slice){entry->ptr, entry->len}, s)) {
             return slot;
         }
     }
+}
+
+/* A new table of so many slots, a power of two, in place of the old. The old one stays without memory. */
+static bool make_slots(struct intern *intern, uint32_t count)
+{
+    struct intern_slot *slots = calloc(count, sizeof(*slots));
+    if (slots == NULL) {
+        return false;
+    }
+    for (uint32_t id = 1; id <= intern->count; id++) {
+        uint32_t hash = intern->entries[id - 1].hash, at = hash & (count - 1);
+        while (slots[at].id != 0) {
+            at = (at + 1) & (count - 1);
+        }
+        slots[at] = (struct intern_slot){hash, id};
+    }
+    free(intern->slots);
+    intern->slots = slots;
+    intern->slots_mask = count - 1;
+    return true;
 }
 
 /* Makes room for one entry more; slots stay at most half full. */
@@ -50,21 +70,10 @@ static bool grow(struct intern *intern)
         return false;
     }
     intern->entries = entries;
-    uint32_t *slots = calloc((size_t)cap * 2, sizeof(*slots));
-    if (slots == NULL) {
+    if (!make_slots(intern, cap * 2)) {
         return false; /* the longer entries are kept, but not counted as room */
     }
-    free(intern->slots);
-    intern->slots = slots;
-    intern->slots_mask = cap * 2 - 1;
     intern->entries_cap = cap;
-    for (uint32_t id = 1; id <= intern->count; id++) {
-        uint32_t slot = entries[id - 1].hash & intern->slots_mask;
-        while (slots[slot] != 0) {
-            slot = (slot + 1) & intern->slots_mask;
-        }
-        slots[slot] = id;
-    }
     return true;
 }
 
@@ -74,26 +83,33 @@ uint32_t intern_add(struct intern *intern, struct slice s)
         return 0;
     }
     uint32_t hash = intern_hash(s);
-    uint32_t slot = slot_of(intern, s, hash);
-    if (intern->slots[slot] != 0) {
-        return intern->slots[slot];
+    struct intern_slot *slot = slot_of(intern, s, hash);
+    if (slot->id != 0) {
+        return slot->id;
     }
     struct slice copy = arena_copy(intern->arena, s);
     if (copy.ptr == NULL) {
         return 0;
     }
     intern->entries[intern->count] = (struct intern_entry){hash, (uint32_t)copy.len, copy.ptr};
-    intern->slots[slot] = ++intern->count;
+    *slot = (struct intern_slot){hash, ++intern->count};
     return intern->count;
 }
 
 void intern_trim(struct intern *intern)
 {
+    uint32_t slots = 16;
+    while (slots / 4 * 3 < intern->count) {
+        slots *= 2;
+    }
+    if (intern->slots != NULL && slots <= intern->slots_mask && !make_slots(intern, slots)) {
+        return;
+    }
     struct intern_entry *entries = realloc(intern->entries, (intern->count + 1u) * sizeof(*entries));
     if (entries != NULL) {
         intern->entries = entries;
-        intern->entries_cap = intern->count;
     }
+    intern->entries_cap = intern->count;
 }
 
 uint32_t intern_find(const struct intern *intern, struct slice s)
@@ -106,7 +122,7 @@ uint32_t intern_find_hashed(const struct intern *intern, struct slice s, uint32_
     if (intern->slots == NULL || s.len > UINT32_MAX) {
         return 0;
     }
-    return intern->slots[slot_of(intern, s, hash)];
+    return slot_of(intern, s, hash)->id;
 }
 
 struct slice intern_text(const struct intern *intern, uint32_t id)

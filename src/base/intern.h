@@ -14,10 +14,14 @@ struct intern_entry {
     const char *ptr;
 };
 
+struct intern_slot {
+    uint32_t hash, id; /* id 0: free */
+};
+
 struct intern {
     struct arena *arena;          /* where the copies live; not owned */
     struct intern_entry *entries; /* entries[id - 1] */
-    uint32_t *slots;              /* open addressing, ids; 0 is free */
+    struct intern_slot *slots;    /* open addressing */
     uint32_t count, entries_cap, slots_mask;
 };
 

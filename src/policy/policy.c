@@ -108,9 +108,11 @@ static void seal_rules(struct policy *policy)
 bool policy_seal(struct policy *policy)
 {
     seal_rules(policy);
-    return seal_required(policy) && seal_arguments(policy) && path_prefixes_seal(policy->prefixes) &&
-           (policy->assertion_space == NULL || path_prefixes_seal(policy->assertion_space->prefixes)) &&
-           policy_group(policy) && index_build(policy);
+    bool good = seal_required(policy) && seal_arguments(policy) && path_prefixes_seal(policy->prefixes) &&
+                (policy->assertion_space == NULL || path_prefixes_seal(policy->assertion_space->prefixes)) &&
+                policy_group(policy) && index_build(policy);
+    intern_trim(&policy->symbols);
+    return good;
 }
 
 uint32_t policy_longest_chain(const struct policy *policy, const struct rule **ret_first)
