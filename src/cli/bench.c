@@ -309,6 +309,7 @@ static int bench_with(const struct policy *policy, struct options *options, uint
     buf_init(&bench.text, (size_t)1 << 32);
     if (facts_init(&bench.facts)) {
         if (judge_init(&bench.judge, policy, &options->base)) {
+            judge_spare_paths(&bench.judge);
             code = measure(&bench, options, synthetic, file, figures);
             judge_finish(&bench.judge);
         }

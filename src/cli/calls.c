@@ -25,6 +25,11 @@ void judge_finish(struct judge *judge)
     decider_finish(&judge->decider);
 }
 
+void judge_spare_paths(struct judge *judge)
+{
+    judge->flags = judge->policy->has_path_rules ? 0 : READINGS_NO_RESOLVE;
+}
+
 struct decision judge_too_long(struct judge *judge)
 {
     judge->read = false;
@@ -42,8 +47,8 @@ struct decision judge_text(struct judge *judge, struct slice text)
         judge->approvals.channel = judge->reader.call.channel;
         judge->approvals.thread = judge->reader.call.thread;
         judge->approvals.call_hash = NULL;
-        *decision =
-            decide(&judge->decider, judge->policy, &judge->reader.call, judge->base, 0, &judge->approvals);
+        *decision = decide(&judge->decider, judge->policy, &judge->reader.call, judge->base, judge->flags,
+                           &judge->approvals);
         judge->read = decision->cause != CAUSE_OVER_LIMIT && decision->cause != CAUSE_INTERNAL;
         break;
     case CALL_MALFORMED:

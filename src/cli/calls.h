@@ -12,6 +12,7 @@ struct judge {
     const struct path_base *base;
     struct call_defaults defaults;
     struct approvals approvals;
+    unsigned flags; /* enum readings_flags; 0 */
     struct decider decider;
     struct call_reader reader;
     struct decision decision; /* of the last call */
@@ -21,6 +22,9 @@ struct judge {
 /* Channel C1, thread 1.1, actor claude_process; no server, no approvals. */
 MUST_USE bool judge_init(struct judge *judge, const struct policy *policy, const struct path_base *base);
 void judge_finish(struct judge *judge);
+
+/* Resolves no path from now on where no rule depends on one; the readings then tell no paths. */
+void judge_spare_paths(struct judge *judge);
 
 /* Judges the call in a text. */
 struct decision judge_text(struct judge *judge, struct slice text);

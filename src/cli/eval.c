@@ -121,6 +121,8 @@ static int evaluate(const struct command *command, struct options *options, cons
         policy_destroy(policy);
         return code;
     }
+    if (output == OUTPUT_DECISION) /* whoever asks why sees every reading */
+        judge_spare_paths(&judge);
     if (own->server)
         judge.defaults.server = slice_of(own->server);
     int fd = calls_open(options->argv[0]);

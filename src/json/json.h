@@ -162,7 +162,10 @@ void json_write_canonical(struct buf *buf, const struct json_doc *doc, const str
 /* Appends s as a JSON string with RFC 8785's escapes. s must be valid UTF-8. */
 void json_write_string(struct buf *buf, struct slice s);
 
-/* The same for bytes that may not be UTF-8, such as a path: each invalid byte stands as U+FFFD. */
+/* The same without the quotes. */
+void json_write_escaped(struct buf *buf, struct slice s);
+
+/* json_write_string for bytes that may not be UTF-8, such as a path: each invalid byte stands as U+FFFD. */
 void json_write_bytes(struct buf *buf, struct slice s);
 
 /* RFC 8785's order of member names: by UTF-16 code units. */

@@ -50,10 +50,13 @@ int json_key_cmp(struct slice a, struct slice b)
     return in_a < in_b ? -1 : 1;
 }
 
-/* Appends what stands between the quotes. Bytes above ASCII are copied. */
-static void write_escaped(struct buf *buf, struct slice s)
+/* Bytes above ASCII are copied. */
+void json_write_escaped(struct buf *buf, struct slice s)
 {
     static const char hex[] = "0123456789abcdef";
+    if (s.len == 0) {
+        return;
+    }
     const char *at = s.ptr, *end = s.ptr + s.len, *plain = at;
     while (at < end) {
         at = json_skip_plain(at, end);
@@ -80,9 +83,7 @@ static void write_escaped(struct buf *buf, struct slice s)
 void json_write_string(struct buf *buf, struct slice s)
 {
     buf_byte(buf, '"');
-    if (s.len != 0) {
-        write_escaped(buf, s);
-    }
+    json_write_escaped(buf, s);
     buf_byte(buf, '"');
 }
 
@@ -91,7 +92,7 @@ void json_write_bytes(struct buf *buf, struct slice s)
     buf_byte(buf, '"');
     while (s.len != 0) {
         size_t valid = utf8_valid_upto(s);
-        write_escaped(buf, (struct slice){s.ptr, valid});
+        json_write_escaped(buf, (struct slice){s.ptr, valid});
         if (valid == s.len) {
             break;
         }

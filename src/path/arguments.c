@@ -7,13 +7,20 @@
 
 #include "path/internal.h"
 
-/* Compared without regard to ASCII case. */
-static const char *const built_in_paths[] = {
-    "path",     "paths",         "file",     "files",     "file_path",   "filePath",
-    "filename", "notebook_path", "source",   "directory", "destination", "src",
-    "dst",      "old_path",      "new_path", "dir",       "folder",      "uri",
+/* By length, so that a name is compared with few. Compared without regard to ASCII case. */
+#define NAMES_MOST 4
+static const struct slice built_in_paths[][NAMES_MOST] = {
+    [3] = {{"src", 3}, {"dst", 3}, {"dir", 3}, {"uri", 3}},
+    [4] = {{"path", 4}, {"file", 4}},
+    [5] = {{"paths", 5}, {"files", 5}},
+    [6] = {{"source", 6}, {"folder", 6}},
+    [8] = {{"filePath", 8}, {"filename", 8}, {"old_path", 8}, {"new_path", 8}},
+    [9] = {{"file_path", 9}, {"directory", 9}},
+    [11] = {{"destination", 11}},
+    [13] = {{"notebook_path", 13}},
 };
-static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
+static const struct slice tree_tools[] = {
+    {"directory_tree", 14}, {"search_files", 12}, {"Grep", 4}, {"Glob", 4}};
 #define BUILT_IN_TREE SLICE("path")
 
 struct group {
@@ -293,15 +300,17 @@ struct path_argument_view path_argument_view_of(const struct path_arguments *arg
         [PATH_KEY_TOOL] = {{NULL, 0}, name->tool},
         [PATH_KEY_ANY] = {{NULL, 0}, SLICE("*")},
     };
-    for (int key = 0; key < PATH_KEYS; key++) {
+    for (int key = 0; key < PATH_KEYS && arguments->group_count != 0; key++) {
         if (key == PATH_KEY_SERVER_TOOL && !name->has_server) {
             continue;
         }
         view.groups[PATH_LIST_PATHS][key] = find_group(arguments, PATH_LIST_PATHS, &keys[key]);
         view.groups[PATH_LIST_TREES][key] = find_group(arguments, PATH_LIST_TREES, &keys[key]);
+        view.changed =
+            view.changed || (view.groups[PATH_LIST_PATHS][key] | view.groups[PATH_LIST_TREES][key]) != 0;
     }
     for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
-        view.built_in_tree = view.built_in_tree || slice_is(name->tool, tree_tools[i]);
+        view.built_in_tree = view.built_in_tree || slice_eq(name->tool, tree_tools[i]);
     }
     return view;
 }
@@ -325,7 +334,7 @@ static enum path_claim listed(const struct path_argument_view *view, enum path_l
                               struct slice argument, bool built_in)
 {
     bool is = built_in, changed = false;
-    for (int key = 0; key < PATH_KEYS && !changed; key++) {
+    for (int key = 0; key < PATH_KEYS && !changed && view->changed; key++) {
         uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
         changed = change != 0;
         is = changed ? view->arguments->changes[change - 1].added : is;
@@ -339,11 +348,12 @@ static enum path_claim listed(const struct path_argument_view *view, enum path_l
 
 static bool is_built_in_path(struct slice argument)
 {
-    if (argument.len < 3 || argument.len > 13) {
+    if (argument.len >= sizeof(built_in_paths) / sizeof(*built_in_paths)) {
         return false;
     }
-    for (size_t i = 0; i < sizeof(built_in_paths) / sizeof(*built_in_paths); i++) {
-        if (slice_eq_ascii_case(slice_of(built_in_paths[i]), argument)) {
+    const struct slice *names = built_in_paths[argument.len];
+    for (size_t i = 0; i < NAMES_MOST && names[i].ptr != NULL; i++) {
+        if (slice_eq_ascii_case(names[i], argument)) {
             return true;
         }
     }

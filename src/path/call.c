@@ -198,14 +198,27 @@ static int compare_folded(const void *a, const void *b)
     return 0;
 }
 
+/* One bit for a name, the same for all that differ from it only by case. */
+static uint64_t folded_bit(const struct json_value *key)
+{
+    uint32_t h = key->str_len;
+    if (h != 0) {
+        h += fold(key->str[0]) * 7u + fold(key->str[h - 1]) * 31u;
+    }
+    return (uint64_t)1 << (h & 63);
+}
+
 static bool few_names_clash(const struct name *names, uint32_t count)
 {
-    for (uint32_t i = 1; i < count; i++) {
-        for (uint32_t j = 0; j < i; j++) {
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t bit = folded_bit(names[i].key);
+        for (uint32_t j = 0; j < i && (seen & bit) != 0; j++) {
             if (compare_folded(&names[i], &names[j]) == 0) {
                 return true;
             }
         }
+        seen |= bit;
     }
     return false;
 }

@@ -51,6 +51,7 @@ struct path_argument_view {
     const struct path_arguments *arguments;
     uint32_t groups[2][PATH_KEYS]; /* 0: nothing was changed under this key */
     bool built_in_tree;
+    bool changed; /* some group is not 0 */
 };
 struct path_argument_view path_argument_view_of(const struct path_arguments *arguments,
                                                 const struct call_name *name);

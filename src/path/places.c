@@ -15,13 +15,13 @@
 
 #define SLOTS_LEAST 64u
 
-static const char *const base_names[] = {"cwd", "workdir", "repo_path"};
+static const struct slice base_names[] = {{"cwd", 3}, {"workdir", 7}, {"repo_path", 9}};
 #define BASE_NAMES (sizeof(base_names) / sizeof(*base_names))
 
 bool path_is_base_name(struct slice name)
 {
     for (size_t i = 0; i < BASE_NAMES; i++) {
-        if (slice_is(name, base_names[i])) {
+        if (slice_eq(name, base_names[i])) {
             return true;
         }
     }
@@ -383,7 +383,8 @@ static bool make_starts(struct path_scratch *scratch)
     }
     own = scratch->start_count;
     for (size_t i = 0; i < BASE_NAMES; i++) {
-        const struct json_value *value = json_get(scratch->call->doc, scratch->call->input, base_names[i]);
+        const struct json_value *value =
+            json_get_slice(scratch->call->doc, scratch->call->input, base_names[i]);
         if (!json_is(value, JSON_STRING)) {
             continue;
         }

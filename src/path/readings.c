@@ -155,13 +155,14 @@ static unsigned member_context(const struct walk *walk, struct slice name)
     if (path != PATH_CLAIM_NONE) {
         context |= CONTEXT_PATH | (path == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH : 0u);
     }
-    if (slice_eq_ascii_case(name, SLICE("uri"))) {
+    if (name.len == 3 && slice_eq_ascii_case(name, SLICE("uri"))) {
         context |= CONTEXT_URI;
     }
     if (walk->depth == 1 && path_is_base_name(name)) {
         context |= CONTEXT_PATH | CONTEXT_BASE;
     }
-    enum path_claim tree = walk->depth == 1 ? path_argument_is_tree(walk->view, name) : PATH_CLAIM_NONE;
+    bool may_be_tree = walk->depth == 1 && (walk->view->built_in_tree || walk->view->changed);
+    enum path_claim tree = may_be_tree ? path_argument_is_tree(walk->view, name) : PATH_CLAIM_NONE;
     if (tree != PATH_CLAIM_NONE) {
         context |= CONTEXT_PATH | CONTEXT_TREE;
         context |= tree == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH | CONTEXT_SURE_TREE : 0u;

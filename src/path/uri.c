@@ -9,8 +9,9 @@ static struct slice after_scheme(struct slice text)
     while (text.len > 0 && (unsigned char)text.ptr[0] <= ' ') {
         text = slice_from(text, 1);
     }
-    if (text.len < sizeof(scheme) || !slice_eq_ascii_case((struct slice){text.ptr, sizeof(scheme)},
-                                                          (struct slice){scheme, sizeof(scheme)})) {
+    if (text.len < sizeof(scheme) || (text.ptr[0] | 0x20) != 'f' ||
+        !slice_eq_ascii_case((struct slice){text.ptr, sizeof(scheme)},
+                             (struct slice){scheme, sizeof(scheme)})) {
         return (struct slice){NULL, 0};
     }
     return slice_from(text, sizeof(scheme));

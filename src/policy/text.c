@@ -41,37 +41,49 @@ const char *scope_name(enum scope scope)
 
 /* ---- Decisions ---- */
 
-void decision_write_reason(struct buf *buf, const struct policy *policy, const struct decision *decision)
+/* A reason is at most two pieces around a text of the call's. */
+struct reason {
+    struct slice before, text, after;
+};
+
+static struct reason reason_of(const struct policy *policy, const struct decision *decision)
 {
     switch ((enum decision_cause)decision->cause) {
     case CAUSE_NO_RULE:
-        buf_text(buf, "no policy authored for tool '");
-        buf_slice(buf, decision->detail);
-        buf_byte(buf, '\'');
-        return;
+        return (struct reason){SLICE("no policy authored for tool '"), decision->detail, SLICE("'")};
     case CAUSE_UNREADABLE:
-        buf_text(buf, "path cannot be resolved");
-        return;
+        return (struct reason){.before = SLICE("path cannot be resolved")};
     case CAUSE_MALFORMED:
-        buf_text(buf, "malformed call: ");
-        buf_slice(buf, decision->detail);
-        return;
+        return (struct reason){.before = SLICE("malformed call: "), .text = decision->detail};
     case CAUSE_OVER_LIMIT:
-        buf_text(buf, "call is over a limit");
-        return;
+        return (struct reason){.before = SLICE("call is over a limit")};
     case CAUSE_UNKNOWN_INPUT:
-        buf_text(buf, "the input is unknown and the next rule depends on it");
-        return;
+        return (struct reason){.before = SLICE("the input is unknown and the next rule depends on it")};
     case CAUSE_NONE:
         if (decision->rule != NULL && decision->rule->reason != 0) {
-            buf_slice(buf, policy_text(policy, decision->rule->reason));
-            return;
+            return (struct reason){.text = policy_text(policy, decision->rule->reason)};
         }
         break;
     case CAUSE_INTERNAL:
         break;
     }
-    buf_text(buf, "internal failure");
+    return (struct reason){.before = SLICE("internal failure")};
+}
+
+void decision_write_reason(struct buf *buf, const struct policy *policy, const struct decision *decision)
+{
+    struct reason reason = reason_of(policy, decision);
+    buf_slice(buf, reason.before);
+    buf_slice(buf, reason.text);
+    buf_slice(buf, reason.after);
+}
+
+const char *decision_kind_name(uint32_t kind)
+{
+    if (kind == DECISION_ALLOW) {
+        return "allow";
+    }
+    return kind == DECISION_REQUIRE ? "require" : "deny";
 }
 
 static void write_rule_id(struct buf *buf, const struct policy *policy, const struct decision *decision)
@@ -100,24 +112,14 @@ static void write_require(struct buf *buf, const struct policy *policy, const st
 
 static void write_deny(struct buf *buf, const struct policy *policy, const struct decision *decision)
 {
-    struct buf reason;
-    buf_init(&reason, buf->ceiling);
-    decision_write_reason(&reason, policy, decision);
+    struct reason reason = reason_of(policy, decision);
     buf_text(buf, "{\"kind\":\"deny\"");
     write_rule_id(buf, policy, decision);
-    buf_text(buf, ",\"reason\":");
-    json_write_string(buf, buf_slice_of(&reason));
-    buf_byte(buf, '}');
-    buf->failed = buf->failed || !buf_ok(&reason);
-    buf_finish(&reason);
-}
-
-const char *decision_kind_name(uint32_t kind)
-{
-    if (kind == DECISION_ALLOW) {
-        return "allow";
-    }
-    return kind == DECISION_REQUIRE ? "require" : "deny";
+    buf_text(buf, ",\"reason\":\"");
+    json_write_escaped(buf, reason.before);
+    json_write_escaped(buf, reason.text);
+    json_write_escaped(buf, reason.after);
+    buf_text(buf, "\"}");
 }
 
 void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision)
