@@ -166,7 +166,7 @@ def reductions(case):
         try:
             value = json.loads(text, object_pairs_hook=lambda pairs: Pairs(map(list, pairs)),
                                parse_int=Number, parse_float=Number)
-            shorter = [_text(each) for each in _less(value)]
+            shorter = [text_of(each) for each in _less(value)]
         except ValueError:
             pass
         size = max(1, len(text) // 2)
@@ -178,13 +178,14 @@ def reductions(case):
                 yield dict(case, policies=case["policies"][:index] + [[tier, each]] + case["policies"][index + 1:])
 
 
-def _text(item):
+def text_of(item):
+    """Its JSON, each Number in its own spelling."""
     if isinstance(item, Number):
         return str(item)
     if isinstance(item, Pairs):
-        return "{" + ",".join(json.dumps(key) + ":" + _text(each) for key, each in item) + "}"
+        return "{" + ",".join(json.dumps(key) + ":" + text_of(each) for key, each in item) + "}"
     if isinstance(item, list):
-        return "[" + ",".join(map(_text, item)) + "]"
+        return "[" + ",".join(map(text_of, item)) + "]"
     return json.dumps(item)
 
 
@@ -214,7 +215,13 @@ def make_pair(rng):
         new.insert(rng.randrange(len(new) + 1), rule)
     batch = {"fs": fs, "policies": [[None, old], [None, new]]}
     batches.drop_unloadable(batch)
-    return {"fs": fs, "prev": old, "next": new}
+    return {"fs": fs, "prev": with_set(rng, old), "next": with_set(rng, new)}
+
+
+def with_set(rng, rules):
+    if sometimes(rng, 0.6):
+        return rules
+    return {"rules": rules, "requireAuthoredPolicy": [rng.choice(("t", "put", "*", "s/*", "disk/put", "get"))]}
 
 
 def pair_differs(case, program):
@@ -230,15 +237,15 @@ def pair_differs(case, program):
     return None if results[0] == results[1] else tuple(results)
 
 
-def shrink_pair(case, program, most=300):
+def shrink_pair(case, program, differs, most=300):
     progress = True
     while progress and most > 0:
         progress = False
-        for key in ("prev", "next", "fs"):
+        for key in ("calls", "prev", "next", "fs"):
             for smaller in list(batches.prune(case[key])):
                 most -= 1
                 candidate = dict(case, **{key: smaller})
-                if most > 0 and still(pair_differs, candidate, program):
+                if most > 0 and still(differs, candidate, program):
                     case, progress = candidate, True
                     break
             if progress:

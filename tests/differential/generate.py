@@ -306,7 +306,8 @@ def document(rng, fs, tier, prefix, most=9):
 
 def policies(rng, fs):
     tiers = [rng.choice((None, None, "admin", "user", "workspace")) for _ in range(rng.choice((1, 1, 2, 3)))]
-    out = [[tier, document(rng, fs, tier, "pqr"[index])] for index, tier in enumerate(tiers)]
+    most = 80 if sometimes(rng, 0.06) else 9  # some big enough for an index to matter
+    out = [[tier, document(rng, fs, tier, "pqr"[index], most)] for index, tier in enumerate(tiers)]
     for tier, each in out:
         if tier == "workspace" and rules_of(each) and sometimes(rng, 0.1):  # a file that is left out
             rng.choice(rules_of(each)).update(rng.choice(({"effect": "auto_approve"}, {"x": 1}, {"id": "p0"})))

@@ -5,7 +5,7 @@ usage: run.py [--callgate PROGRAM | --library libcallgate.so] [--seed N] [--call
               [--only KIND/INDEX]
 
 Decisions are compared whole, `check`'s errors with their places and order, its warnings of the specification's kinds,
-and `diff`'s violations; with the library, in place of these, decisions after files have changed since the load. On a
+`diff`'s violations and its classes of calls that change; with the library, in place of these, decisions after files have changed since the load. On a
 difference prints a case as small as it gets, in the form of tests/cases, and how to get back to where it was found.
 The last line is `N passed, N failed`. Exit 1 if any failed.
 """
@@ -16,7 +16,7 @@ import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from differential import batches, documents, library, moved  # noqa: E402
+from differential import batches, classes, documents, library, moved  # noqa: E402
 
 MOST_SHOWN = 8
 
@@ -82,12 +82,14 @@ class Run:
     def reloads(self):
         for index, rng in self.chosen("reloads", self.options.reloads):
             case = documents.make_pair(rng)
-            if documents.pair_differs(case, self.program) is None:
-                self.passed += 1
-                continue
-            small = documents.shrink_pair(case, self.program)
-            want, got = documents.pair_differs(small, self.program)
-            self.report("reloads", index, json.dumps(small), want, got)
+            case["calls"] = classes.make_calls(rng, case)
+            for differs in (documents.pair_differs, classes.differs):
+                if differs(case, self.program) is None:
+                    self.passed += 1
+                    continue
+                small = documents.shrink_pair(case, self.program, differs)
+                want, got = differs(small, self.program)
+                self.report("reloads", index, json.dumps(small), want, got)
 
 
 def main():

@@ -1,0 +1,108 @@
+"""The classes of calls that `diff` shows, held against the slow evaluator: each witness decides as its class says, and a
+call whose decision changes lies in a class that says so. Only calls that are understood in one way: of the others the
+classes claim nothing."""
+import json
+
+from . import batches, documents, generate
+
+tables = batches.tables
+CALLS = 30
+
+
+def make_calls(rng, pair):
+    """Calls near the rules of the pair, as texts."""
+    rules = generate.rules_of(pair["prev"]) + generate.rules_of(pair["next"])
+    out = []
+    for _ in range(CALLS):
+        match = rng.choice(rules)["match"] if rules else {}
+        call = {"tool": match.get("tool", match.get("toolPrefix", "") + rng.choice(("x", "t", "put")))}
+        if rng.random() < 0.3:
+            call["tool"] = rng.choice(generate.TOOLS)
+        if "server" in match or rng.random() < 0.1:
+            call["server"] = match.get("server", "s")
+        call["sessionKey"] = {"channel": match.get("channel", rng.choice(generate.CHANNELS)),
+                              "thread": match.get("thread_ts", rng.choice(generate.THREADS))}
+        call["actor"] = match.get("actor", rng.choice(generate.ACTORS))
+        call["input"] = dict(match.get("argEquals", {}))
+        prefix = match.get("pathPrefix")
+        if prefix and "path" not in call["input"]:
+            start = prefix.replace("~", "$ROOT/home", 1) if prefix.startswith("~") else prefix
+            call["input"]["path"] = rng.choice((start, start + "/" + rng.choice(generate.NAMES[:7]), "$ROOT/a"))
+        elif "pathComponent" in match and rng.random() < 0.7:
+            call["input"]["path"] = "$ROOT/" + match["pathComponent"].replace("*", "w")
+        out.append(json.dumps(call))
+    return out
+
+
+def changed(was, now):
+    """Another outcome: who gives it, and the reason of a deny, are none of it."""
+    return any(was.get(key) != now.get(key) for key in ("kind", "ttlMs", "approvers"))
+
+
+def exact(value):
+    return documents.text_of(documents.as_pairs(value)).encode("utf-8", "surrogatepass")
+
+
+def short(decision):
+    return {key: decision[key] for key in ("kind", "rule") if key in decision}
+
+
+def matches(place, match, call, way):
+    """Whether a class's match holds of the call's one reading; a class of no field is of every call."""
+    if not match:
+        return True
+    if isinstance(match.get("pathComponent"), list):  # a path that has a component of each
+        return all(matches(place, dict(match, pathComponent=each), call, way) for each in match["pathComponent"])
+    rule = exact([{"id": "class", "effect": "auto_approve", "match": match}])
+    document = batches.oracle_document.Document(rule, None, place, set())
+    if document.errors:
+        return False
+    match = document.rules[0].match
+    if not batches.oracle_policy.other_fields_match(match, call):
+        return False
+    if match.prefix is None and match.component is None:
+        return True
+    return isinstance(way, bytes) and batches.oracle_policy.path_matches(match, way)
+
+
+def complaint(classes, old, new, calls, world, place):
+    """What is wrong with the classes, or None."""
+    for each in classes:
+        if each.get("witness") is None:
+            continue
+        was, now = (policy.decide_line(exact(each["witness"]), world, [], 0) for policy in (old, new))
+        if short(was) != each["from"] or short(now) != each["to"]:
+            return f"witness of {json.dumps(each)}: {short(was)}, then {short(now)}"
+        strict = [batches.oracle_policy.STRICTNESS[decision["kind"]] for decision in (was, now)]
+        if strict[0] != strict[1] and each["weaker"] != (strict[1] < strict[0]):
+            return f"weaker is wrong of {json.dumps(each)}"
+    for text in calls:
+        call = batches.oracle_calls.parse(text.encode("utf-8", "surrogatepass"))
+        ways = [batches.oracle_readings.readings(call, policy, world) for policy in (old, new)]
+        if len(ways[0]) != 1 or ways[0] != ways[1] or ways[0][0] == batches.oracle_readings.UNREADABLE:
+            continue
+        was, now = (policy.decide(call, world, [], 0) for policy in (old, new))
+        if changed(was, now) and not any(each["from"] == short(was) and each["to"] == short(now)
+                                         and matches(place, each["match"], call, ways[0][0]) for each in classes):
+            return f"in no class: {text}: {was}, then {now}"
+    return None
+
+
+def differs(case, program):
+    """None, or (what was expected, what is wrong)."""
+    with batches.world(case) as (root, aside):
+        placed = tables.Case("reload", dict(case, violations=[]), root, aside)
+        world = batches.oracle_readings.World(placed.cwd.encode(), placed.home.encode(), [])
+        place = batches.oracle_document.Place(world.cwd, world.home)
+        pair = [batches.oracle_policy.load([(None, json.dumps(placed.case[key]).encode(), key)], place)
+                for key in ("prev", "next")]
+        if pair[0].errors or pair[1].errors:
+            return None
+        code, out, err = placed.reload(program)
+        try:
+            # Numbers stay texts: the program writes some that no double holds.
+            classes = json.loads(out, parse_int=generate.Number, parse_float=generate.Number)["classes"]
+        except (ValueError, KeyError, TypeError):
+            return "classes", f"exit {code}, {out[:200]!r}, {err[:300]!r}"
+        wrong = complaint(classes, *pair, placed.case["calls"], world, place)
+        return None if wrong is None else ("classes that hold", wrong.replace(root, "$ROOT"))
