@@ -9,22 +9,16 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(TOP, "bench"))
-from hook_bench import hooks  # noqa: E402
+from hook_bench import hooks, spawn  # noqa: E402
 BUILD = os.path.join(TOP, "build")
 CALLGATE = os.path.join(BUILD, "callgate")
 
 
 def tool(name):
     return os.path.join(BUILD, "bench", name)
-
-
-def percentile(values, part):
-    values = sorted(values)
-    return values[min(len(values) - 1, int(len(values) * part))]
 
 
 def policy_of(count, folder):
@@ -39,15 +33,10 @@ def policy_of(count, folder):
 def process_start(folder, results):
     """A whole `callgate eval` of one call, from spawn to exit."""
     policy = policy_of(1000, folder)
-    call = b'{"tool":"tool_999","input":{"query":"x"}}\n'
-    times = []
-    for i in range(220):
-        begin = time.perf_counter()
-        subprocess.run([CALLGATE, "eval", "--policy", policy, "-"], input=call, stdout=subprocess.DEVNULL, check=True)
-        if i >= 20:
-            times.append((time.perf_counter() - begin) * 1e3)
-    results["eval, whole process, 1,000 rules"] = {
-        "p50_ms": round(percentile(times, 0.5), 2), "p99_ms": round(percentile(times, 0.99), 2)}
+    call = os.path.join(folder, "call.jsonl")
+    with open(call, "w") as file:
+        file.write('{"tool":"tool_999","input":{"query":"x"}}\n')
+    results.update(spawn(200, [("eval, whole process, 1,000 rules", call, [CALLGATE, "eval", "--policy", policy, "-"])]))
 
 
 def proxy(folder, results, calls):
