@@ -226,7 +226,7 @@ static int start(struct options *options, const struct run_options *own)
         say("no memory, no random numbers or no working directory");
         return EXIT_UNABLE;
     }
-    gate_options.base = options->base;
+    gate_options.base = proxy.base = options->base;
     proxy.gate = open_gate(&gate_options);
     if (proxy.gate == NULL) {
         return EXIT_UNABLE;

@@ -56,6 +56,15 @@ static void pass(struct proxy *p, struct slice raw)
     }
 }
 
+/* ---- Roots ---- */
+
+/* The calls from now on start from these, too. */
+static void start_from_roots(struct proxy *p)
+{
+    gate_start_from(p->gate, &p->roots.base);
+    proxy_note(p, "mcp.roots", "roots of the client: relative paths may start there", (struct slice){0});
+}
+
 /* ---- Calls ---- */
 
 /* A client that does not read gets no more of what it can do without. */
@@ -92,6 +101,9 @@ static void hold(struct proxy *p, const struct message *message, struct ids_entr
 static void judge(struct proxy *p, struct message *message, struct ids_entry *entry, struct slice text,
                   struct slice raw)
 {
+    if (roots_take_inputs(&p->roots, &p->doc, message->params)) {
+        start_from_roots(p);
+    }
     const char *why = call_make(&p->maker, &p->doc, message);
     if (why != NULL) {
         ids_remove(&p->asked, entry);
@@ -187,6 +199,9 @@ static void response(struct proxy *p, const struct message *message, struct slic
         return;
     }
     ids_remove(&p->wanted, entry);
+    if (roots_take(&p->roots, &p->doc, json_get(&p->doc, json_root(&p->doc), "result"))) {
+        start_from_roots(p);
+    }
     pass(p, raw);
 }
 

@@ -17,6 +17,7 @@ struct proxy_options {
     struct gate *gate;                  /* open; stays the caller's */
     char *const *command;               /* NULL-terminated; command[0] is looked up in PATH */
     struct call_defaults defaults;      /* server, channel, thread, actor of every call */
+    struct path_base base;              /* what the gate starts from, until the client tells roots */
     const char *const *allowed_methods; /* --allow-method; NULL-terminated; may be NULL */
     uint64_t hold_for_ms;
     mode_t child_umask;        /* the server's: ours is stricter than the one it would have had without us */

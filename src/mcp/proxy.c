@@ -388,12 +388,13 @@ static bool init(struct proxy *p, const struct proxy_options *options)
     json_init(&p->doc);
     turn_init(&p->turn);
     buf_init(&p->scratch, SERVER_LINE_BYTES);
-    return call_maker_init(&p->maker, &options->defaults);
+    return call_maker_init(&p->maker, &options->defaults) && roots_init(&p->roots, &options->base);
 }
 
 static void finish_all(struct proxy *p)
 {
     call_maker_finish(&p->maker);
+    roots_finish(&p->roots);
     turn_finish(&p->turn);
     buf_finish(&p->scratch);
     json_finish(&p->doc);

@@ -7,6 +7,7 @@
 #include "mcp/held.h"
 #include "mcp/mcp.h"
 #include "mcp/peer.h"
+#include "mcp/roots.h"
 #include "mcp/turn.h"
 
 /* A side is not read while more than this waits to be written to the other, or to itself. */
@@ -29,6 +30,7 @@ struct proxy {
     struct held_call *released; /* taken from `held`, until the turn is over; linked by `next` */
     struct json_doc doc;        /* of the line being read */
     struct call_maker maker;
+    struct roots roots; /* that the client told */
     struct turn turn;
     struct buf scratch;
     uint64_t looked_ms; /* when the held calls were last looked at */

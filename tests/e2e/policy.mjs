@@ -1,7 +1,8 @@
 // What a policy does to a client: denied, held, approved, refused, withdrawn; and the server sees only what is allowed.
 import { chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { assert, callgate, cli, run, servers, sleep, test, until } from './lib.mjs';
 
@@ -495,6 +496,32 @@ test('tiers: an admin file that others can write is refused; a workspace file on
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /admin\.json/);
     assert.ok(!existsSync(t.path('r.log')));
+});
+
+test('roots that the client tells a file server are judged as places to start from', async t => {
+    const [one, two] = ['one', 'two'].map(name => dirname(t.write(`${name}/a.txt`, `in ${name}\n`)));
+    t.write('two/secret/key', 'the key\n');
+    const rules = [deny('no-secret', { pathPrefix: join(two, 'secret') })];
+    const [command, ...args] = t.front(servers.filesystem(one), { rules, name: 'fs' });
+    const client = new Client({ name: 'callgate-e2e', version: '1' }, { capabilities: { roots: { listChanged: true } } });
+    let roots = [];
+    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
+    await client.connect(new StdioClientTransport({ command, args, stderr: 'pipe', cwd: t.dir }));
+    t.cleanup(() => client.close());
+    const read = async path => {
+        const result = await client.callTool({ name: 'read_text_file', arguments: { path } });
+        return result.content[0].text;
+    };
+    const told = (await client.listTools()).tools.length; // the server asks for roots once it is initialised
+    assert.ok(told > 0);
+    assert.equal(await read('a.txt'), 'in one\n');
+    roots = [{ uri: `file://${two}` }];
+    await client.sendRootsListChanged();
+    await until('the server has the root', async () => (await read('a.txt')) === 'in two\n');
+    assert.doesNotMatch(await read('secret/key'), /the key/);
+    assert.doesNotMatch(await read('secret/none'), /ENOENT|outside/, 'the gate, not the server, should have said no');
+    assert.ok(t.events().some(event => event.kind === 'mcp.roots'));
+    assert.ok(t.events().some(event => event.kind === 'policy.deny' && event.ruleId === 'no-secret' && event.input.path === 'secret/key'));
 });
 
 test('the real filesystem server: every spelling of a traversal ends in a denial', async t => {

@@ -122,6 +122,16 @@ bool gate_reload(struct gate *gate)
     return true;
 }
 
+void gate_start_from(struct gate *gate, const struct path_base *base)
+{
+    fprintf(gate->log, "start from");
+    for (size_t i = 0; i < base->root_count; i++) {
+        fprintf(gate->log, " '%.*s'", SLICE_FMT(base->roots[i]));
+    }
+    fprintf(gate->log, "\n");
+    fflush(gate->log);
+}
+
 static void say(const char *line)
 {
     fprintf(stderr, "callgate: %s\n", line);
@@ -140,6 +150,7 @@ int main(int argc, char **argv)
         .gate = &gate,
         .command = argv + 3,
         .defaults = {.channel = SLICE("local"), .thread = SLICE("t"), .actor = ACTOR_CLAUDE_PROCESS},
+        .base = {.cwd = SLICE("/work"), .home = SLICE("/home/u")},
         .allowed_methods = allowed,
         .hold_for_ms = strtoull(argv[2], NULL, 10),
         .child_umask = 022,

@@ -319,6 +319,59 @@ def test_server_requests():
     check("note mcp.dropped" in run.log())
 
 
+def started_from(run):
+    """The roots that the gate was last told to start from."""
+    lines = [line for line in run.log().splitlines() if line.startswith("start from")]
+    return [part for part in lines[-1][len("start from '"):-1].split("' '")] if lines else None
+
+
+def test_roots():
+    """Each root that the client tells its server is one more place from which calls start; none is forgotten."""
+    run = Run()
+
+    def tell(ident, result):
+        ask = '{"jsonrpc":"2.0","id":%d,"method":"roots/list"}\n' % ident
+        run.call(100 + ident, "raw", {"line": ask})
+        check(run.line() == ask.encode())
+        run.send(json.dumps({"jsonrpc": "2.0", "id": ident, "result": result}).encode() + b"\n")
+        run.ping()
+        check(run.message().get("id") == "ping")
+
+    tell(1, {"roots": []})
+    tell(2, {"role": "assistant", "content": {"roots": [{"uri": "file:///not/this"}]}})
+    check(started_from(run) is None, "nothing was told")
+    tell(3, {"roots": [{"uri": "file:///a/b%20c", "name": "x"}, {"uri": "FILE:/d"}]})
+    first = ["/a/b c", "/work/file:///a/b%20c", "/d", "/work/FILE:/d"]
+    check(started_from(run) == first, started_from(run))
+    tell(4, {"Root\u017f": ["~/e", {"URI": "/f/../g"}, {"uri": "~"}, {"uri": "h"}]})
+    more = first + ["/home/u//e", "/work/~/e", "/f/../g", "/home/u/", "/work/~", "/work/h"]
+    check(started_from(run) == more, started_from(run))
+    count = run.log().count("start from")
+    tell(5, {"roots": [{"uri": "FILE:/d"}]})
+    check(run.log().count("start from") == count, "known already")
+    for ident, root in ((6, {"uri": 1}), (9, None)):
+        tell(ident, {"roots": [root]})
+        check(started_from(run) == more + [""], "not understood: nothing relative can be judged")
+    run.call(7, "t", inputResponses={"k": {"roots": [{"uri": "file:///later"}]}}, requestState="s")
+    check(run.message().get("result") == {"tool": "t"})
+    check(started_from(run)[-2:] == ["/later", "/work/file:///later"])
+    log = run.log()
+    check(log.rindex("start from") < log.index("allow 0 t "), "before the call that tells it is judged")
+    tell(8, {"roots": [{"uri": f"/many/{i}"} for i in range(200)]})
+    check(len(started_from(run)) == 64 and "" in started_from(run), "at a ceiling")
+    check("note mcp.roots" in run.log())
+    check(run.end() == 0)
+
+
+def test_too_many_roots():
+    """Beyond the ceiling nothing relative can be judged."""
+    run = Run()
+    run.call(1, "t", inputResponses={"k": {"roots": [{"uri": f"/many/{i}"} for i in range(64)]}})
+    check(run.message().get("result") == {"tool": "t"})
+    check(started_from(run) == [f"/many/{i}" for i in range(63)] + [""], started_from(run))
+    check(run.end() == 0)
+
+
 def test_ids():
     """Ids by value: a number in another spelling is in use, a string of the same digits is not."""
     run = Run()
