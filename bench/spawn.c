@@ -38,7 +38,7 @@ static double now(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void fail(const char *name, const char *what)
+static _Noreturn void fail(const char *name, const char *what)
 {
     fprintf(stderr, "spawn: %s: %s\n", name, what);
     exit(1);
@@ -58,7 +58,7 @@ static size_t read_all(const char *name, int fd, char bytes[ROOM])
 static pid_t start(const struct program *program, int in, int out)
 {
     posix_spawn_file_actions_t actions;
-    pid_t pid;
+    pid_t pid = 0;
     if (posix_spawn_file_actions_init(&actions) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, in, 0) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, out, 1) != 0 ||
