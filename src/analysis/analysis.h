@@ -110,8 +110,11 @@ struct diff_side {
 struct diff_class {
     bool weaker; /* somewhere less strict than before: kind, approvers, ttlMs or scope */
     struct diff_side from, to;
-    struct slice
-        match; /* the set as a match in JSON, less the calls that earlier rules of either side take */
+    /* The set is exactly the calls of `match` that none of `except` matches: matches in JSON, where a
+     * pathComponent may be a list of two that one path has. */
+    struct slice match;
+    const struct slice *except;
+    size_t except_count;
     struct slice witness; /* ptr NULL: none could be made; the class may be one that files rule out */
     /* A change of a list is a class of its own: the argument `name` of these tools is a path (a tree), or is
      * one no more. Then from and to are those of the witness, if there is one that shows a change of
@@ -132,8 +135,10 @@ void diff_init(struct diff *diff);
 void diff_finish(struct diff *diff);
 
 /* Every class of calls that `to` decides otherwise than `from`: first those of rules, in the order of the old
- * rules, then of the new ones, then those of lists. The policies must outlive the diff. */
+ * rules, then of the new ones, then those of lists. Without DIFF_EXCEPT no class's `except` is filled. The
+ * policies must outlive the diff. */
+enum diff_detail { DIFF_BRIEF, DIFF_EXCEPT };
 void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
-               struct diff *ret_diff);
+               enum diff_detail detail, struct diff *ret_diff);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "analysis/common.h"
 #include "analysis/exact.h"
+#include "analysis/except.h"
 #include "analysis/listed.h"
 
 void diff_init(struct diff *diff)
@@ -61,6 +62,7 @@ struct comparison {
     struct space space;
     struct witness witness;
     struct diff *out;
+    enum diff_detail detail;
     struct match_arg *args;
     bool *common[SIDES];    /* by rule of flat */
     uint8_t *life[SIDES];   /* by rule of flat */
@@ -101,7 +103,10 @@ static void add_class(struct comparison *c, uint32_t from, uint32_t to, const st
     if (witnessed) {
         class->witness = arena_copy(&c->out->arena, buf_slice_of(&c->witness.call));
     }
-    if (!buf_ok(&c->text) || class->match.ptr == NULL || (witnessed && class->witness.ptr == NULL)) {
+    const uint32_t rules[SIDES] = {from, to};
+    bool ok =
+        c->detail != DIFF_EXCEPT || except_find(&c->space, c->common, rules, box, &c->out->arena, class);
+    if (!ok || !buf_ok(&c->text) || class->match.ptr == NULL || (witnessed && class->witness.ptr == NULL)) {
         c->out->failed = true;
     }
 }
@@ -174,9 +179,9 @@ static void comparison_finish(struct comparison *c)
 }
 
 static bool comparison_init(struct comparison *c, const struct policy *from, const struct policy *to,
-                            const struct path_base *base, struct diff *out)
+                            const struct path_base *base, enum diff_detail detail, struct diff *out)
 {
-    *c = (struct comparison){.out = out};
+    *c = (struct comparison){.out = out, .detail = detail};
     const struct policy *policies[SIDES] = {from, to};
     buf_init(&c->text, LIMIT_MESSAGE_BYTES);
     if (!space_init(&c->space, policies, SIDES, NULL, NULL, 0)) {
@@ -207,10 +212,10 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
 }
 
 void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
-               struct diff *ret_diff)
+               enum diff_detail detail, struct diff *ret_diff)
 {
     struct comparison c;
-    if (comparison_init(&c, from, to, base, ret_diff)) {
+    if (comparison_init(&c, from, to, base, detail, ret_diff)) {
         compare_all(&c);
         listed_compare(&c.space, &c.witness, ret_diff);
         if (c.witness.failed || superset_state(c.space.sides[0].index) != SUPERSET_WHOLE ||

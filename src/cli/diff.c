@@ -9,11 +9,12 @@
 static const char usage[] =
     "usage: callgate diff [--format text|json] [--fail-on violation|weaker|any] [TIER=]OLD [TIER=]NEW\n\n"
     "Compares two policies: every class of calls whose decision changes, with the deciding rules on both "
-    "sides, weaker\n"
-    "or stricter, and a call that shows it; and each new auto_approve rule that weakens a deny of the old "
-    "policy, for\n"
-    "which a reload is refused. The answer is exact. Both digests are named: `callgate acknowledge` takes "
-    "the new one.\n\n"
+    "sides,\n"
+    "weaker or stricter, and a call that shows it; and each new auto_approve rule that weakens a deny of the "
+    "old\n"
+    "policy, for which a reload is refused. A class is exactly the calls of its match (`calls`) that no "
+    "match under\n"
+    "`except` has. Both digests are named: `callgate acknowledge` takes the new one.\n\n"
     "  --fail-on WHAT        exit 1 for violations only, for weaker classes too (the default), or for any "
     "class\n"
     "  --old [TIER=]FILE, --new [TIER=]FILE  more files of either side; repeatable\n"
@@ -76,6 +77,17 @@ static void write_place_json(struct buf *out, const char *member, const struct p
     buf_printf(out, ",\"line\":%u}", rule->line);
 }
 
+static void write_excepts_json(struct buf *out, const struct diff_class *class)
+{
+    buf_text(out, ",\"except\":[");
+    for (size_t i = 0; i < class->except_count; i++) {
+        if (i)
+            buf_byte(out, ',');
+        buf_slice(out, class->except[i]);
+    }
+    buf_byte(out, ']');
+}
+
 static void write_class_json(struct buf *out, const struct side *old, const struct side *new,
                              const struct diff_class *class)
 {
@@ -87,6 +99,8 @@ static void write_class_json(struct buf *out, const struct side *old, const stru
     buf_slice(out, class->match.len ? class->match : SLICE("{}"));
     buf_text(out, ",\"witness\":");
     buf_slice(out, class->witness.ptr ? class->witness : SLICE("null"));
+    if (!class->list)
+        write_excepts_json(out, class);
     write_place_json(out, "fromAt", old->policy, class->from.rule);
     write_place_json(out, "toAt", new->policy, class->to.rule);
     if (class->list) {
@@ -140,6 +154,8 @@ static void write_side_text(struct buf *out, const struct policy *policy, const 
     buf_byte(out, ')');
 }
 
+#define EXCEPTS_SHOWN 8u
+
 static void write_class_text(struct buf *out, const struct side *old, const struct side *new,
                              const struct diff_class *class)
 {
@@ -154,6 +170,13 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
     write_side_text(out, new->policy, &class->to);
     buf_text(out, "\n    calls    ");
     utf8_append_printable(out, class->match);
+    for (size_t i = 0; i < class->except_count && i < EXCEPTS_SHOWN; i++) {
+        buf_text(out, i ? "\n             " : "\n    except   ");
+        utf8_append_printable(out, class->except[i]);
+    }
+    if (class->except_count > EXCEPTS_SHOWN)
+        buf_printf(out, "\n             and %zu more: --format json lists them all",
+                   class->except_count - EXCEPTS_SHOWN);
     buf_text(out, "\n    such as  ");
     utf8_append_printable(out, class->witness.ptr ? class->witness
                                                   : SLICE("(no call could be made: files may rule it out)"));
@@ -211,7 +234,7 @@ static int compare(const struct side *old, const struct side *new, const struct 
     diff_init(&diff);
     buf_init(&out, (size_t)1 << 30);
     violations_find(old->policy, new->policy, &violations);
-    diff_find(old->policy, new->policy, &options->base, &diff);
+    diff_find(old->policy, new->policy, &options->base, DIFF_EXCEPT, &diff);
     (options->json ? write_json : write_text)(&out, old, new, &violations, &diff);
     int code = EXIT_UNABLE;
     if (violations.failed || diff.failed)

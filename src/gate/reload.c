@@ -213,7 +213,7 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
                   SLICE_FMT(buf_slice_of(&error)));
         refusal->diff.failed = true;
     } else {
-        diff_find(from, refusal->policy, &gate->options.base, &refusal->diff);
+        diff_find(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->diff);
     }
     buf_finish(&error);
 }

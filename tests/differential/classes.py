@@ -1,6 +1,7 @@
 """The classes of calls that `diff` shows, held against the slow evaluator: each witness decides as its class says, and a
-call whose decision changes lies in a class that says so. Only calls that are understood in one way: of the others the
-classes claim nothing."""
+call whose decision changes lies in exactly one class, which says so: in its match and in none of its exceptions. Every
+other call lies in none. That is said of calls that are understood in one way; of those with several readings, that one
+that gets weaker has a reading in a class that does, too."""
 import json
 
 from . import batches, documents, generate
@@ -34,9 +35,10 @@ def make_calls(rng, pair):
     return out
 
 
-def changed(was, now):
-    """Another outcome: who gives it, and the reason of a deny, are none of it."""
-    return any(was.get(key) != now.get(key) for key in ("kind", "ttlMs", "approvers"))
+def outcome(policy, decision):
+    """What is decided: who decides it, and the reason of a deny, are none of it."""
+    scope = next((rule.scope for rule in policy.rules if rule.id == decision.get("rule")), None)
+    return [decision.get(key) for key in ("kind", "ttlMs", "approvers")] + [decision["kind"] == "require" and scope]
 
 
 def exact(value):
@@ -65,6 +67,29 @@ def matches(place, match, call, way):
     return isinstance(way, bytes) and batches.oracle_policy.path_matches(match, way)
 
 
+def holds(place, each, call, way):
+    """Whether a class is about this reading of the call."""
+    return matches(place, each["match"], call, way) and \
+        not any(matches(place, match, call, way) for match in each.get("except", ()))
+
+
+def misplaced(classes, place, call, ways, was, now, changes):
+    """What is wrong with where the call lies among the classes, or None."""
+    of_rules = [each for each in classes if "list" not in each]
+    if len(ways) == 1:
+        found = [each for each in of_rules if holds(place, each, call, ways[0])]
+        if not changes:
+            return f"lies in {json.dumps(found[0])} and does not change" if found else None
+        if len(found) != 1 or found[0]["from"] != short(was) or found[0]["to"] != short(now):
+            return f"changes and lies in {json.dumps(found)}"
+        return None
+    strict = [batches.oracle_policy.STRICTNESS[decision["kind"]] for decision in (was, now)]
+    if strict[0] != strict[1] and not any(each["weaker"] == (strict[1] < strict[0]) and holds(place, each, call, way)
+                                          for each in of_rules for way in ways):
+        return "changes, and none of its readings lies in a class that does so"
+    return None
+
+
 def complaint(classes, old, new, calls, world, place):
     """What is wrong with the classes, or None."""
     for each in classes:
@@ -79,12 +104,13 @@ def complaint(classes, old, new, calls, world, place):
     for text in calls:
         call = batches.oracle_calls.parse(text.encode("utf-8", "surrogatepass"))
         ways = [batches.oracle_readings.readings(call, policy, world) for policy in (old, new)]
-        if len(ways[0]) != 1 or ways[0] != ways[1] or ways[0][0] == batches.oracle_readings.UNREADABLE:
+        if ways[0] != ways[1] or batches.oracle_readings.UNREADABLE in ways[0]:
             continue
         was, now = (policy.decide(call, world, [], 0) for policy in (old, new))
-        if changed(was, now) and not any(each["from"] == short(was) and each["to"] == short(now)
-                                         and matches(place, each["match"], call, ways[0][0]) for each in classes):
-            return f"in no class: {text}: {was}, then {now}"
+        changes = outcome(old, was) != outcome(new, now)
+        wrong = misplaced(classes, place, call, ways[0], was, now, changes)
+        if wrong is not None:
+            return f"{text}: {was}, then {now}: it {wrong}"
     return None
 
 

@@ -147,7 +147,7 @@ static void check_diff(struct decider *d, const struct policy *from, const struc
 {
     struct diff diff;
     diff_init(&diff);
-    diff_find(from, to, &d->base, &diff);
+    diff_find(from, to, &d->base, DIFF_EXCEPT, &diff);
     bool ok = !diff.failed, weaker = false;
     for (size_t i = 0; i < diff.count; i++) {
         const struct diff_class *class = &diff.list[i];

@@ -354,6 +354,134 @@ static int change_of(const struct policy *from, uint32_t a, const struct policy 
     return y->approvers != x->approvers || y->ttl_ms != x->ttl_ms || y->scope != x->scope;
 }
 
+/* ---- A class as it is printed ---- */
+
+/* One match of a class as rules all of which must match: of a pathComponent that is a list, one each. The
+ * entry with a star of the default set is a tool's name as well, which no rule can write. */
+struct printed {
+    uint32_t rules[3];
+    uint32_t count;
+    bool starred_tool;
+};
+
+static void write_rule(struct buf *buf, const struct json_doc *doc, const char *component, uint32_t *made,
+                       struct printed *ret)
+{
+    const struct json_value *root = json_root(doc), *v = json_first(doc, root);
+    buf_printf(buf, "%s{\"id\":\"m%u\",\"effect\":\"auto_approve\",\"match\":{", *made ? "," : "", *made);
+    bool some = false;
+    for (; v != NULL; v = json_right(doc, root, v)) {
+        const struct json_value *value = json_member_value(v);
+        bool list = slice_is(json_str(v), "pathComponent") && json_is(value, JSON_ARRAY);
+        bool starred = slice_is(json_str(v), "tool") && slice_is(json_str(value), "s/*");
+        test_comma(buf, &some);
+        json_write_string(buf, starred ? SLICE("toolPrefix") : json_str(v));
+        buf_byte(buf, ':');
+        if (list) {
+            buf_printf(buf, "\"%s\"", component);
+        } else {
+            buf_slice(buf, starred ? SLICE("\"s/\"") : json_text_of(doc, value));
+        }
+        ret->starred_tool = ret->starred_tool || starred;
+    }
+    buf_text(buf, "}}");
+    ret->rules[ret->count++] = (*made)++;
+}
+
+static void write_printed(struct buf *buf, struct slice match, uint32_t *made, struct printed *ret)
+{
+    static const struct json_options options = {.max_depth = 8, .max_bytes = 4096};
+    struct json_error error;
+    struct json_doc doc;
+    json_init(&doc);
+    CHECK(json_parse(&doc, match, &options, &error));
+    const struct json_value *both = json_get(&doc, json_root(&doc), "pathComponent");
+    if (both != NULL && json_is(both, JSON_ARRAY)) {
+        for (const struct json_value *v = json_first(&doc, both); v != NULL; v = json_right(&doc, both, v)) {
+            char text[32];
+            (void)snprintf(text, sizeof(text), "%.*s", SLICE_FMT(json_str(v)));
+            write_rule(buf, &doc, text, made, ret);
+        }
+    } else if (!slice_is(match, "{}")) { /* which no rule may be: every call */
+        write_rule(buf, &doc, "", made, ret);
+    }
+    json_finish(&doc);
+}
+
+static bool has_all(const struct policy *policy, const struct printed *printed, const struct call *call,
+                    const struct facts *facts, const struct reading *reading)
+{
+    if (printed->starred_tool && !slice_is(call->names[0].tool, "s/*")) {
+        return false;
+    }
+    for (uint32_t i = 0; i < printed->count; i++) {
+        if (policy_match(policy, &policy->rules[printed->rules[i]], facts, reading) != FIELD_ALL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Counts for each point the classes that have it: those of its own change in the low half, others in the high
+ * one. */
+static void count_class(const struct universe *scope, const struct diff_class *class, const uint32_t *was,
+                        const uint32_t *is, uint32_t from, uint32_t to, uint8_t *counts)
+{
+    struct printed *list = calloc(class->except_count + 1, sizeof(*list));
+    uint32_t made = 0;
+    struct buf text;
+    struct facts facts;
+    buf_init(&text, 1 << 20);
+    buf_byte(&text, '[');
+    write_printed(&text, class->match, &made, &list[0]);
+    for (size_t i = 0; i < class->except_count; i++) {
+        write_printed(&text, class->except[i], &made, &list[1 + i]);
+    }
+    buf_byte(&text, ']');
+    struct policy *policy = test_load(buf_slice_of(&text));
+    CHECK(policy != NULL && facts_init(&facts));
+    for (size_t i = 0; policy != NULL && i < BARE_POINTS; i++) {
+        const struct call *call = &scope->calls[i];
+        if (!facts_make(&facts, policy, call)) {
+            CHECK(false);
+            break;
+        }
+        for (size_t p = 0; p < COUNT(paths); p++) {
+            size_t at = i * COUNT(paths) + p;
+            bool in = has_all(policy, &list[0], call, &facts, &scope->readings[p]);
+            for (size_t e = 0; in && e < class->except_count; e++) {
+                in = !has_all(policy, &list[1 + e], call, &facts, &scope->readings[p]);
+            }
+            counts[at] = (uint8_t)(counts[at] + (!in ? 0 : was[at] == from && is[at] == to ? 1 : 16));
+        }
+    }
+    if (policy != NULL) {
+        facts_finish(&facts);
+    }
+    policy_destroy(policy);
+    buf_finish(&text);
+    free(list);
+}
+
+/* Every point that changes is in exactly one class, which says its change; no other is in any. */
+static void check_counts(const struct universe *scope, const struct policy *from, const struct policy *to,
+                         const uint32_t *was, const uint32_t *is, const uint8_t *counts)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < POINTS; i++) {
+        const struct call *call = &scope->calls[i / COUNT(paths)];
+        bool changes = change_of(from, was[i], to, is[i]) != 0;
+        if (counts[i] != changes && wrong++ == 0 && check_failed < 20) {
+            printf("tool %.*s, channel %.*s, path %s: %u -> %u (0: default deny, 1: default allow, 2: first "
+                   "rule) is in %d classes, %d of them another change's\n",
+                   SLICE_FMT(call->names[0].tool), SLICE_FMT(call->channel),
+                   paths[i % COUNT(paths)] ? paths[i % COUNT(paths)] : "none", was[i], is[i],
+                   counts[i] / 16 + counts[i] % 16, counts[i] / 16);
+        }
+    }
+    CHECK(wrong == 0);
+}
+
 static void compare_diff(const struct universe *scope, const struct policy *from, const struct policy *to,
                          const uint32_t *was, const uint32_t *is)
 {
@@ -362,9 +490,10 @@ static void compare_diff(const struct universe *scope, const struct policy *from
     for (size_t i = 0; i < POINTS; i++) {
         there[was[i] * width + is[i]] = change_of(from, was[i], to, is[i]) != 0;
     }
+    uint8_t *counts = calloc(POINTS, sizeof(*counts));
     struct diff diff;
     diff_init(&diff);
-    diff_find(from, to, &scope->base, &diff);
+    diff_find(from, to, &scope->base, DIFF_EXCEPT, &diff);
     bool ok = !diff.failed;
     for (size_t i = 0; i < diff.count; i++) {
         const struct diff_class *class = &diff.list[i];
@@ -373,6 +502,7 @@ static void compare_diff(const struct universe *scope, const struct policy *from
         ok = ok && class->weaker == (change_of(from, a, to, b) == 2) && class->list == NULL &&
              decided_by(scope, from, class->witness, class->from.kind, class->from.rule) &&
              decided_by(scope, to, class->witness, class->to.kind, class->to.rule);
+        count_class(scope, class, was, is, a, b, counts);
     }
     for (size_t i = 0; i < cells; i++) {
         if (there[i] != listed[i] && check_failed < 20) {
@@ -381,6 +511,8 @@ static void compare_diff(const struct universe *scope, const struct policy *from
         }
     }
     CHECK(ok);
+    check_counts(scope, from, to, was, is, counts);
+    free(counts);
     CHECK(memcmp(there, listed, cells * sizeof(*there)) == 0);
     diff_finish(&diff);
     free(there);

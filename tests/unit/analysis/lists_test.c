@@ -26,7 +26,7 @@ static void check_diff(const char *from, const char *to, const char *want)
     diff_init(&diff);
     buf_init(&text, 1 << 20);
     if (old != NULL && new != NULL) {
-        diff_find(old, new, &base, &diff);
+        diff_find(old, new, &base, DIFF_EXCEPT, &diff);
         CHECK(!diff.failed);
     }
     for (size_t i = 0; i < diff.count; i++) {
