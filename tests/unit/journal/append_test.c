@@ -259,7 +259,8 @@ static void test_processes(void)
     /* Each process's events stand in its order, none is lost, none doubled. */
     struct buf text = scratch_read(&scratch, "journal.jsonl");
     int next[PROCESSES] = {0};
-    const char *at = text.ptr, *end = text.ptr + text.len;
+    buf_byte(&text, '\0'); /* for sscanf */
+    const char *at = text.ptr, *end = text.ptr + text.len - 1;
     while (at < end) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         const char *detail = memmem(at, (size_t)(stop - at), "{\"event\":", 9);
