@@ -1,4 +1,3 @@
-#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,11 +38,6 @@ int main(int argc, char **argv)
 #endif
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its write, which denies */
     umask_at_start = umask(077);
-    /* No configuration file and no variable chooses what libcrypto does. */
-    if (!OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL)) {
-        say("libcrypto cannot be started");
-        return EXIT_UNABLE;
-    }
     if (argc < 2)
         return help(stderr, EXIT_UNABLE);
     if (strcmp(argv[1], "--version") == 0) {

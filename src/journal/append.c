@@ -424,12 +424,8 @@ struct journal *journal_open(int state_fd, const char *name, enum journal_fsync 
     buf_init(&journal->parts, (size_t)2 * JOURNAL_BATCH_MAX);
     buf_init(&journal->lines, (size_t)2 * JOURNAL_BATCH_MAX);
     buf_init(&journal->tail, (size_t)2 * JOURNAL_BATCH_MAX);
-    bool done = line_reader_init(&journal->reader) && hasher_init(&journal->hasher);
-    if (!done) {
-        buf_text(ret_error, "journal: out of memory, or libcrypto has no SHA-256");
-    }
-    done =
-        done && file_open(&journal->file, state_fd, name, ret_error) && file_lock(&journal->file, ret_error);
+    line_reader_init(&journal->reader);
+    bool done = file_open(&journal->file, state_fd, name, ret_error) && file_lock(&journal->file, ret_error);
     if (done) {
         done = open_locked(journal, detail, ret_error);
         file_unlock(&journal->file);
@@ -454,7 +450,6 @@ void journal_close(struct journal *journal)
     buf_finish(&ignored);
     file_close(&journal->file);
     line_reader_finish(&journal->reader);
-    hasher_finish(&journal->hasher);
     json_finish(&journal->detail);
     buf_finish(&journal->parts);
     buf_finish(&journal->lines);

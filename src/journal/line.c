@@ -3,19 +3,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-bool line_reader_init(struct line_reader *reader)
+void line_reader_init(struct line_reader *reader)
 {
     json_init(&reader->doc);
     /* A number in another spelling may grow: 1e20 to 21 digits. */
     buf_init(&reader->canonical, (size_t)8 * JOURNAL_LINE_MAX);
-    return hasher_init(&reader->hasher);
 }
 
 void line_reader_finish(struct line_reader *reader)
 {
     json_finish(&reader->doc);
     buf_finish(&reader->canonical);
-    hasher_finish(&reader->hasher);
 }
 
 void fault_set(struct journal_fault *fault, const char *reason, const char *expected, const char *actual)

@@ -19,7 +19,7 @@ struct line {
     struct slice anchor; /* of a first event; ptr NULL: none */
 };
 
-MUST_USE bool line_reader_init(struct line_reader *reader);
+void line_reader_init(struct line_reader *reader);
 void line_reader_finish(struct line_reader *reader);
 
 enum line_result {

@@ -235,14 +235,12 @@ bool journal_verify(const char *const *files, size_t count, struct slice head,
                     struct journal_report *ret_report, struct buf *ret_error)
 {
     struct verifier v = {0};
-    bool done = line_reader_init(&v.reader);
+    line_reader_init(&v.reader);
     buf_init(&v.bytes, (size_t)JOURNAL_LINE_MAX + (size_t)2 * READ_SIZE);
+    bool done = head.len == 0 || read_head(head, &v.head);
     if (!done) {
-        buf_text(ret_error, "journal: out of memory, or libcrypto has no SHA-256");
-    } else if (head.len != 0 && !read_head(head, &v.head)) {
         buf_text(ret_error,
                  "journal: the head is not one of ours: give the text that 'callgate journal head' prints");
-        done = false;
     }
     done = done && verify_files(&v, files, count, ret_error);
     if (done) {
@@ -288,11 +286,12 @@ bool journal_head(const char *file, struct buf *ret_head, struct buf *ret_error)
     if (fd < 0) {
         return false;
     }
-    bool done = line_reader_init(&reader);
-    if (!done || size == UINT64_MAX) {
-        buf_printf(ret_error, "%s: %s", file, done ? "not a regular file" : "out of memory");
+    line_reader_init(&reader);
+    bool done = size != UINT64_MAX;
+    if (!done) {
+        buf_printf(ret_error, "%s: not a regular file", file);
     }
-    done = done && size != UINT64_MAX && head_of(fd, size, file, &reader, ret_head, ret_error);
+    done = done && head_of(fd, size, file, &reader, ret_head, ret_error);
     line_reader_finish(&reader);
     (void)close(fd);
     return done;
