@@ -21,13 +21,17 @@ bool desk_open(struct desk *desk, const char *state_dir, enum journal_fsync fsyn
     desk->journal = journal_open(desk->dir, STATE_JOURNAL, fsync, boot_detail, ret_error);
     if (!desk->journal)
         return false;
-    desk->store = store_open(state_dir, ret_error);
-    if (!desk->store)
-        return false;
     if (random_bytes(&desk->correlation, sizeof desk->correlation))
         return true;
     buf_text(ret_error, "no random numbers");
     return false;
+}
+
+bool desk_open_store(struct desk *desk, const char *state_dir, struct buf *ret_error)
+{
+    if (!desk->store)
+        desk->store = store_open(state_dir, ret_error);
+    return desk->store != NULL;
 }
 
 void desk_close(struct desk *desk)
@@ -100,7 +104,7 @@ bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t coun
 
 void desk_sweep(struct desk *desk, struct times now)
 {
-    if (!store_sweep_due(desk->store, now) || !store_begin(desk->store))
+    if (!desk->store || !store_sweep_due(desk->store, now) || !store_begin(desk->store))
         return;
     struct request *ended = NULL;
     size_t count = 0;

@@ -71,7 +71,8 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
     }
     bool open = decider_init(&gate->decider) &&
                 desk_open(&gate->desk, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
-                (options->brief || registry_enter(&gate->registry, gate->desk.dir, ret_error));
+                (options->brief || (desk_open_store(&gate->desk, options->state_dir, ret_error) &&
+                                    registry_enter(&gate->registry, gate->desk.dir, ret_error)));
     gate->registered = open && !options->brief;
     buf_finish(&boot);
     if (open && load_first(gate, ret_error))

@@ -28,7 +28,8 @@ struct gate_options {
     enum journal_fsync fsync;
     bool journal_optional; /* --journal=optional: a journal that cannot be written denies nothing */
     bool no_weakening;     /* refuse a reload that decides anything less strictly than the baseline */
-    bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event */
+    bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event, and
+                              the store of approvals is opened only for a call that needs people */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 

@@ -10,13 +10,15 @@
 struct desk {
     int dir;
     struct journal *journal;
-    struct store *store;
+    struct store *store;  /* NULL until desk_open_store */
     uint64_t correlation; /* the next correlation id; starts at random */
     struct arena arena;   /* for one operation */
 };
 
 MUST_USE bool desk_open(struct desk *desk, const char *state_dir, enum journal_fsync fsync,
                         struct slice boot_detail, struct buf *ret_error);
+/* Opens the store, unless it is open. */
+MUST_USE bool desk_open_store(struct desk *desk, const char *state_dir, struct buf *ret_error);
 void desk_close(struct desk *desk);
 
 struct times times_now(void);

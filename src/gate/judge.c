@@ -430,6 +430,18 @@ static void ask_where_no_rule_allows(const struct gate *gate, struct judged *jud
     }
 }
 
+/* From here on the call needs people. */
+static bool open_store(struct gate *gate)
+{
+    struct buf error;
+    buf_init(&error, 4096);
+    bool open = desk_open_store(&gate->desk, gate->options.state_dir, &error);
+    if (!open)
+        gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_slice_of(&error)));
+    buf_finish(&error);
+    return open;
+}
+
 static struct outcome judge(struct gate *gate, const struct call *call, const struct held *prior,
                             struct slice wanted_code, bool may_hold)
 {
@@ -456,6 +468,8 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
         ask_where_no_rule_allows(gate, &judged);
     if (judged.decision.kind == DECISION_ALLOW)
         return allow(gate, &judged);
+    if (!open_store(gate))
+        return deny_because(gate, &judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be opened"));
     struct request approved;
     if (prior) {
         if (store_find(gate->desk.store, prior->number, &gate->desk.arena, &approved) != STORE_DONE)

@@ -14,7 +14,8 @@ struct people *people_open(const char *state_dir, struct buf *ret_error)
         buf_text(ret_error, "no memory");
         return NULL;
     }
-    if (desk_open(&people->desk, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error))
+    if (desk_open(&people->desk, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
+        desk_open_store(&people->desk, state_dir, ret_error))
         return people;
     people_close(people);
     return NULL;

@@ -19,6 +19,7 @@ RUNS = int(sys.argv[2]) if len(sys.argv) > 2 else 200
 passed = failed = 0
 
 POLICY = [{"id": "no-etc", "effect": "deny", "match": {"pathPrefix": "/etc"}, "reason": "no"},
+          {"id": "ask", "effect": "require_approval", "match": {"pathPrefix": "/srv"}},
           {"id": "all", "effect": "auto_approve", "match": {"toolPrefix": "R"}}]
 PATHS = {"claude-code": "file_path", "gemini": "file_path", "codex": "path", "cursor": "file_path", "opencode": "filePath"}
 
@@ -213,6 +214,29 @@ def full_disk(place):
         subprocess.run(["umount", disk], check=True)
 
 
+def damaged(place):
+    """A store of approvals that cannot be used: what needs people is denied, also where the host would ask."""
+    def directory(name):
+        os.mkdir(name)
+
+    def other(text, mode):
+        def make(name):
+            with open(name, "wb") as file:
+                file.write(text)
+            os.chmod(name, mode)
+        return make
+    for what, make in (("no database", other(b"x" * 8192, 0o600)), ("others may write it", other(b"", 0o666)),
+                       ("a directory", directory), ("a link", lambda name: os.symlink("/dev/null", name))):
+        state = os.path.join(place.home, "damaged")
+        os.mkdir(state, 0o700)
+        make(os.path.join(state, "approvals.db"))
+        for host in PATHS:
+            for path in ("/etc/passwd", "/srv/x"):
+                got, result = place.run(host, path, "--state", state)
+                check(f"{host}: {path} with a store that is {what}", got == "deny", (got, result))
+        shutil.rmtree(state)
+
+
 def inherited(place):
     """What a parent may leave behind: a mask, signals that are ignored, an environment."""
     def prepare():
@@ -253,6 +277,7 @@ def main():
         limited(place)
         closed(place)
         full_disk(place)
+        damaged(place)
         inherited(place)
     finally:
         shutil.rmtree(place.home)
