@@ -49,8 +49,16 @@ size_t utf8_valid_upto(struct slice s)
 
 size_t utf8_count(struct slice s)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < s.len; i++) {
+    const uint64_t ones = 0x0101010101010101u;
+    size_t count = 0, i = 0;
+    uint64_t word;
+    for (; s.len - i >= sizeof(word); i += sizeof(word)) {
+        memcpy(&word, s.ptr + i, sizeof(word));
+        /* A byte that continues a character is 10xxxxxx: a one for each of the others, and their sum on top.
+         */
+        count += ((~(word >> 7) | word >> 6) & ones) * ones >> 56;
+    }
+    for (; i < s.len; i++) {
         count += ((unsigned char)s.ptr[i] & 0xC0) != 0x80;
     }
     return count;

@@ -330,15 +330,16 @@ struct slice path_below_home(struct slice text)
     return text;
 }
 
-void path_resolve_again(struct path_resolved *place, size_t step, struct slice text)
+void path_resolve_again(struct path_resolved *place, size_t step, struct slice text, struct slice then)
 {
     place->step_count = step + 1;
     set_path(place, place->steps[step].end);
     place->held = AT_FDCWD;
     let_go(place);
     place->links = 0;
-    place->rest[0] = text;
-    place->rest_count = 1;
+    place->rest[0] = then;
+    place->rest[1] = text;
+    place->rest_count = 2;
     finish(place);
 }
 

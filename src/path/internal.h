@@ -33,9 +33,9 @@ struct path_start {
 /* Resolves what stands in `start` (walked, readable) and then `text`, which has no NUL, the kernel's way. */
 void path_resolve_on(struct path_resolved *ret, const struct path_start *start, struct slice text);
 
-/* Resolves `text`, which has no NUL, the kernel's way from a step of the path that `place` holds, and
- * replaces that. */
-void path_resolve_again(struct path_resolved *place, size_t step, struct slice text);
+/* Resolves `text` and then `then`, which have no NUL, the kernel's way from a step of the path that `place`
+ * holds, and replaces that. */
+void path_resolve_again(struct path_resolved *place, size_t step, struct slice text, struct slice then);
 
 /* ---- arguments.c ---- */
 

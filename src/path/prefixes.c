@@ -23,6 +23,12 @@ struct edge {
 /* What is needed only until the loading is over. */
 struct loading {
     struct path_resolved textual, kernel;
+    /* What was found at the components of the prefixes so far, by node; `end` 0: nothing, or not looked. */
+    struct path_step *steps;
+    /* The components of `textual` that were known before: how many, the root first, and the last one's node.
+     */
+    size_t known;
+    uint32_t node;
 };
 
 struct path_prefix_tables {
@@ -56,15 +62,27 @@ struct path_prefixes *path_prefixes_create(void)
     tables->nodes = calloc(EDGES_LEAST / 2, sizeof(*tables->nodes));
     tables->edges = calloc(EDGES_LEAST, sizeof(*tables->edges));
     tables->loading = malloc(sizeof(*tables->loading));
-    if (tables->nodes == NULL || tables->edges == NULL || tables->loading == NULL) {
+    if (tables->loading != NULL) {
+        tables->loading->steps = calloc(EDGES_LEAST / 2, sizeof(*tables->loading->steps));
+    }
+    if (tables->nodes == NULL || tables->edges == NULL || tables->loading == NULL ||
+        tables->loading->steps == NULL) {
         path_prefixes_destroy(prefixes);
         return NULL;
     }
-    tables->loading->textual.readable = false;
     tables->node_cap = EDGES_LEAST / 2;
     tables->edge_mask = EDGES_LEAST - 1;
     tables->node_count = 1;
     return prefixes;
+}
+
+static void end_loading(struct path_prefix_tables *tables)
+{
+    if (tables->loading != NULL) {
+        free(tables->loading->steps);
+    }
+    free(tables->loading);
+    tables->loading = NULL;
 }
 
 void path_prefixes_destroy(struct path_prefixes *prefixes)
@@ -73,7 +91,7 @@ void path_prefixes_destroy(struct path_prefixes *prefixes)
         return;
     }
     struct path_prefix_tables *tables = prefixes->tables;
-    free(tables->loading);
+    end_loading(tables);
     arena_finish(&tables->texts);
     free(tables->nodes);
     free(tables->edges);
@@ -151,6 +169,12 @@ static bool grow_trie(struct path_prefix_tables *tables)
     if (tables->node_cap > UINT32_MAX / 8) {
         return false;
     }
+    struct path_step *steps = realloc(tables->loading->steps, 2 * (size_t)tables->node_cap * sizeof(*steps));
+    if (steps == NULL) {
+        return false;
+    }
+    memset(steps + tables->node_cap, 0, tables->node_cap * sizeof(*steps));
+    tables->loading->steps = steps;
     struct node *nodes = realloc(tables->nodes, 2 * (size_t)tables->node_cap * sizeof(*nodes));
     if (nodes == NULL) {
         return false;
@@ -263,6 +287,20 @@ bool path_prefixes_below(const struct path_prefixes *prefixes, struct slice path
 
 /* ---- Loading ---- */
 
+/* Keeps what was found on the way of `textual`, whose path is in the trie. */
+static void remember(struct path_prefix_tables *tables)
+{
+    struct loading *loading = tables->loading;
+    const struct path_resolved *place = &loading->textual;
+    loading->steps[0] = place->steps[0];
+    for (size_t i = loading->known; i < place->step_count; i++) {
+        size_t above = place->steps[i - 1].end, from = above == 1 ? 1 : above + 1;
+        struct slice name = {place->text + from, place->steps[i].end - from};
+        loading->node = find_edge(tables, loading->node, name, hash_edge(loading->node, name));
+        loading->steps[loading->node] = place->steps[i];
+    }
+}
+
 /* Adds a canonical path, or finds it; 0 without memory. */
 static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_resolved *place)
 {
@@ -272,6 +310,7 @@ static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_res
     if (path.ptr == NULL || !add_node(tables, path, &node)) {
         return 0;
     }
+    remember(tables);
     if (tables->nodes[node].prefix != 0) {
         return tables->nodes[node].prefix;
     }
@@ -297,26 +336,58 @@ static uint32_t add_prefix(struct path_prefixes *prefixes, const struct path_res
     return prefixes->count;
 }
 
-/* Resolves a text without `..`. Many rules have prefixes in the same directories: those of the canonical path
- * at hand that the text begins with are not looked at again. */
-static void resolve_near(struct path_resolved *place, struct slice start, struct slice text)
+static bool has_nul(struct slice text)
 {
-    size_t same = 0, step = 0;
-    if (place->readable && text.len > 0 && text.ptr[0] == '/' && memchr(text.ptr, '\0', text.len) == NULL) {
-        while (same < text.len && same < place->len && text.ptr[same] == place->text[same]) {
-            same++;
+    return text.len != 0 && memchr(text.ptr, '\0', text.len) != NULL;
+}
+
+/* Takes components off the front of a text as long as it is known what they lead to from where `place`
+ * stands, and goes there. A component that is a link is never known: canonical paths have none. */
+static void walk_known(struct path_prefix_tables *tables, struct path_resolved *place, struct slice *text)
+{
+    struct loading *loading = tables->loading;
+    struct slice rest = *text, name;
+    while (next_name(&rest, &name)) {
+        if (name.len != 0 && !slice_is(name, ".")) {
+            uint32_t node = find_edge(tables, loading->node, name, hash_edge(loading->node, name));
+            if (node == 0 || loading->steps[node].end == 0) {
+                return;
+            }
+            size_t at = place->len == 1 ? 1 : place->len + 1;
+            place->text[at - 1] = '/';
+            memcpy(place->text + at, name.ptr, name.len);
+            place->len = at + name.len;
+            place->steps[loading->known++] = loading->steps[node];
+            loading->node = node;
         }
-        for (size_t i = 1; i < place->step_count && place->steps[i].end <= same && place->steps[i].directory;
-             i++) {
-            size_t end = place->steps[i].end;
-            step = end == text.len || text.ptr[end] == '/' ? i : step;
-        }
+        *text = rest;
     }
-    if (step == 0) {
+}
+
+/* Resolves a text without `..`. Many rules have prefixes in the same directories: what was found there once
+ * is not looked at again. */
+static void resolve_near(struct path_prefix_tables *tables, struct slice start, struct slice text)
+{
+    struct loading *loading = tables->loading;
+    struct path_resolved *place = &loading->textual;
+    bool relative = text.len == 0 || text.ptr[0] != '/';
+    bool walks = loading->steps[0].end != 0 && (!relative || (start.len != 0 && start.ptr[0] == '/')) &&
+                 start.len <= LIMIT_PATH_BYTES && !has_nul(start) && !has_nul(text);
+    loading->known = 1;
+    loading->node = 0;
+    if (!walks) {
         path_resolve(place, start, text, PATH_KERNEL);
-    } else {
-        path_resolve_again(place, step, slice_from(text, place->steps[step].end));
+        return;
     }
+    start = relative ? start : (struct slice){"", 0};
+    place->text[0] = '/';
+    place->len = 1;
+    place->steps[0] = loading->steps[0];
+    walk_known(tables, place, &start);
+    if (start.len == 0) {
+        walk_known(tables, place, &text);
+    }
+    path_resolve_again(place, loading->known - 1, start, text);
 }
 
 enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const struct path_base *base,
@@ -341,10 +412,12 @@ enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const 
     struct path_resolved *textual = &loading->textual, *kernel = textual;
     if (path_has_dotdot(text) || path_has_dotdot(start)) {
         kernel = &loading->kernel;
+        loading->known = 1;
+        loading->node = 0;
         path_resolve(kernel, start, text, PATH_KERNEL);
         path_resolve(textual, start, text, PATH_TEXTUAL);
     } else {
-        resolve_near(textual, start, text);
+        resolve_near(prefixes->tables, start, text);
     }
     if (!textual->readable || !kernel->readable) {
         return PATH_PREFIX_UNREADABLE;
@@ -405,8 +478,7 @@ bool path_prefixes_seal(struct path_prefixes *prefixes)
         tables->next_of_file[id - 1] = first;
         tables->by_file[at] = id;
     }
-    free(tables->loading);
-    tables->loading = NULL;
+    end_loading(tables);
     return true;
 }
 

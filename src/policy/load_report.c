@@ -12,15 +12,16 @@ void cursor_start(struct cursor *cursor, struct slice text)
 void cursor_move(struct cursor *cursor, uint32_t offset)
 {
     uint32_t to = offset < cursor->text.len ? offset : (uint32_t)cursor->text.len;
-    for (uint32_t i = cursor->offset; i < to; i++) {
-        unsigned char c = (unsigned char)cursor->text.ptr[i];
-        if (c == '\n') {
-            cursor->line++;
-            cursor->column = 1;
-        } else {
-            cursor->column += (c & 0xc0) != 0x80; /* a character counts at its first byte */
-        }
+    if (to <= cursor->offset) {
+        return;
     }
+    const char *at = cursor->text.ptr + cursor->offset, *end = cursor->text.ptr + to, *line_end;
+    while ((line_end = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        at = line_end + 1;
+        cursor->line++;
+        cursor->column = 1;
+    }
+    cursor->column += (uint32_t)utf8_count((struct slice){at, (size_t)(end - at)});
     cursor->offset = to;
 }
 

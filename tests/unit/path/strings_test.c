@@ -373,6 +373,65 @@ static void many_prefixes(void)
     path_prefixes_destroy(prefixes);
 }
 
+/* What stands at a prefix, as one text: the result, the path, and what it was at load. */
+static void describe(struct path_prefixes *in, const char *text, struct buf *ret)
+{
+    uint32_t id = 0;
+    buf_reset(ret);
+    enum path_prefix_result result = path_prefixes_add(in, &base, slice_of(text), &id, ret);
+    buf_printf(ret, " %d ", (int)result);
+    if (result == PATH_PREFIX_OK) {
+        const struct path_prefix *prefix = &in->list[id - 1];
+        buf_slice(ret, prefix->path);
+        buf_printf(ret, " %d %d %llu", prefix->exists, prefix->directory, (unsigned long long)prefix->ino);
+    }
+    CHECK(buf_ok(ret));
+}
+
+/* However many prefixes were resolved before it, each is resolved as if it were alone. */
+static void together_as_alone(void)
+{
+    static const char *const fronts[] = {"$/", "/", "", "~/", "./", "$//", "$/far/../"};
+    static const char *const parts[] = {"d",     "e",      "f", "link", "far", "loop", "home",
+                                        "other", "absent", ".", "..",   "",    "x",    "back"};
+    const char *const starts[] = {"$",        "$/d",        "$/link", "$/far/..",
+                                  "$/absent", "$/home//./", "/",      "relative"};
+    char cwd[PATH_MAX], home[PATH_MAX], text[512];
+    struct buf one, other;
+    unsigned long seed = 1;
+    buf_init(&one, 65536);
+    buf_init(&other, 65536);
+    for (size_t s = 0; s < sizeof(starts) / sizeof(*starts); s++) {
+        (void)strcpy(cwd, tree_text(starts[s]));
+        (void)strcpy(home, tree_text(starts[(s + 3) % 7]));
+        base = (struct path_base){.cwd = slice_of(cwd), .home = slice_of(home)};
+        prefixes = path_prefixes_create();
+        tree_need(prefixes != NULL, "prefixes");
+        for (int i = 0; i < 1000; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            unsigned long random = seed >> 20;
+            (void)strcpy(text, tree_text(fronts[random % 7]));
+            for (size_t count = 1 + (random >> 8) % 5, j = 0; j < count; j++) {
+                (void)strcat(text, j == 0 ? "" : "/");
+                (void)strcat(text, parts[(random >> (12 + 4 * j)) % (sizeof(parts) / sizeof(*parts))]);
+            }
+            struct path_prefixes *alone = path_prefixes_create();
+            tree_need(alone != NULL, "prefixes");
+            describe(prefixes, text, &one);
+            describe(alone, text, &other);
+            if (!slice_eq(buf_slice_of(&one), buf_slice_of(&other))) {
+                printf("'%s' from '%s': together %.*s, alone %.*s\n", text, cwd,
+                       SLICE_FMT(buf_slice_of(&one)), SLICE_FMT(buf_slice_of(&other)));
+                CHECK(false);
+            }
+            path_prefixes_destroy(alone);
+        }
+        path_prefixes_destroy(prefixes);
+    }
+    buf_finish(&one);
+    buf_finish(&other);
+}
+
 int main(void)
 {
     uris();
@@ -395,6 +454,8 @@ int main(void)
     tree_hard("hard", "d/e/f");
     tables();
     many_prefixes();
+    tree_link("home/back", "../d");
+    together_as_alone();
     path_prefixes_destroy(NULL);
     tree_end();
     return check_done();
