@@ -27,8 +27,9 @@ check: deps
 soak: deps
 	@tools/check.py --soak
 
+# One table of what everything costs, also in build/bench.json. ONLY=decisions measures one group.
 bench: deps all
-	@tools/bench.py
+	@tools/bench.py $(addprefix --only ,$(ONLY))
 
 # FUZZ_SECONDS for each parser.
 fuzz: deps

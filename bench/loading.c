@@ -51,7 +51,7 @@ int main(int argc, char **argv)
     if (getrusage(RUSAGE_SELF, &usage) != 0) {
         return 1;
     }
-    printf("{\"rules\":%u,\"load_ms\":%.1f,\"lint_ms\":%.1f,\"warnings\":%zu,\"text_bytes\":%zu,"
+    printf("{\"rules\":%u,\"load_ms\":%.3f,\"lint_ms\":%.3f,\"warnings\":%zu,\"text_bytes\":%zu,"
            "\"policy_bytes\":%zu,\"index_bytes\":%zu,\"peak_rss_kb\":%ld}\n",
            rules, (double)(loaded - begin) / 1e6, (double)(linted - loaded) / 1e6, warned, text_bytes,
            policy_bytes, policy_index_bytes(policy), usage.ru_maxrss);
