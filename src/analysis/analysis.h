@@ -90,6 +90,11 @@ struct refutation {
     uint32_t kind;           /* enum decision_kind */
 };
 
+/* What a proof says of calls with several readings. True (never allow; never allow nor require, or allow even
+ * when approved): no call that has a reading of the match gets such a decision. False: no reading of the
+ * match is what gives a call such a decision; another reading of the call may. */
+bool assertion_holds_of_calls(const struct assertion *assertion);
+
 /* Asks about assertion number `assertion` of those given. Appends the refuting call to ret_call. */
 MUST_USE enum assertion_result assertion_prove(struct analysis *analysis, size_t assertion,
                                                struct refutation *ret, struct buf *ret_call);
@@ -104,6 +109,7 @@ MUST_USE bool assertions_check(const struct policy *policy, const struct path_ba
 struct diff_side {
     uint32_t kind;           /* enum decision_kind, without approvals */
     const struct rule *rule; /* NULL: no rule matches */
+    bool stops; /* of an unreadable path: evaluation stops at the rule, and rule `default` denies */
 };
 
 /* A set of calls whose decision changes. */
@@ -140,5 +146,13 @@ void diff_finish(struct diff *diff);
 enum diff_detail { DIFF_BRIEF, DIFF_EXCEPT };
 void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
                enum diff_detail detail, struct diff *ret_diff);
+
+/* The same for calls with a path that cannot be resolved, which evaluation denies at the first rule that
+ * would look at it: its kind is then deny, and `rule` is where evaluation stops. */
+void diff_find_unreadable(const struct policy *from, const struct policy *to, const struct path_base *base,
+                          enum diff_detail detail, struct diff *ret_diff);
+
+/* Whether some class of a difference is weaker, or not all could be told. */
+bool diff_is_weaker(const struct diff *diff);
 
 #endif

@@ -4,18 +4,15 @@
 
 struct hunt {
     struct analysis *analysis;
-    uint32_t rule; /* of flat */
+    const struct assertion *assertion;
+    const struct box *asked;
+    uint32_t rule;         /* of flat */
+    struct decision found; /* of the call that refutes */
 };
 
-static bool is_hunted(void *context, const struct decision *decisions)
+static bool is_bad(const struct assertion *assertion, uint32_t kind)
 {
-    struct hunt *hunt = context;
-    return witness_is_by(&hunt->analysis->space, 0, hunt->rule, &decisions[0]);
-}
-
-static bool is_bad(const struct assertion *assertion, const struct rule *rule)
-{
-    switch (exact_kind(rule)) {
+    switch (kind) {
     case DECISION_ALLOW:
         return (assertion->never & NEVER_ALLOW) != 0;
     case DECISION_REQUIRE:
@@ -26,32 +23,70 @@ static bool is_bad(const struct assertion *assertion, const struct rule *rule)
     }
 }
 
-/* Whether a rule wins somewhere in a box, as far as is known: refuted, unconfirmed, or proved that it does
- * not. */
-static enum assertion_result hunt_rule(struct analysis *analysis, uint32_t rule, const struct box *box)
+bool assertion_holds_of_calls(const struct assertion *assertion)
 {
-    struct hunt hunt = {analysis, rule};
+    bool allow = is_bad(assertion, DECISION_ALLOW), require = is_bad(assertion, DECISION_REQUIRE);
+    return allow && (require || !is_bad(assertion, DECISION_DENY));
+}
+
+/* Whether a reading of the match gets a bad decision, and the call that one, or any bad one where a proof is
+ * about whole calls. */
+static bool is_bad_reading(void *context, const struct decision *decisions)
+{
+    struct hunt *hunt = context;
+    struct witness *witness = &hunt->analysis->witness;
+    return witness_reading_in(witness, witness->reading, hunt->asked) &&
+           is_bad(hunt->assertion, decisions[0].kind) &&
+           (assertion_holds_of_calls(hunt->assertion) || decisions[0].kind == hunt->found.kind);
+}
+
+static bool is_bad_call(void *context, const struct decision *decisions)
+{
+    struct hunt *hunt = context;
+    hunt->found = decisions[0];
+    return is_bad(hunt->assertion, decisions[0].kind) &&
+           witness_any_reading(&hunt->analysis->witness, is_bad_reading, hunt);
+}
+
+static bool is_hunted_reading(void *context, const struct decision *decisions)
+{
+    struct hunt *hunt = context;
+    struct witness *witness = &hunt->analysis->witness;
+    return witness_reading_in(witness, witness->reading, hunt->asked) &&
+           witness_is_by(&hunt->analysis->space, 0, hunt->rule, &decisions[0]);
+}
+
+/* Whether a rule that gives a bad decision wins somewhere in a box, as far as is known: refuted, unconfirmed,
+ * or proved that it does not. */
+static enum assertion_result hunt_rule(struct hunt *hunt, const struct box *box)
+{
+    struct witness *witness = &hunt->analysis->witness;
     enum assertion_result result = ASSERTION_PROVED;
-    bool tried = box->match.arg_count != 0 && witness_reads_args(&analysis->witness, box);
+    bool tried = box->match.arg_count != 0 && witness_reads_args(witness, box);
     enum actor first, last;
     exact_actors(box, &first, &last);
     for (enum actor actor = first; actor <= last; actor++) {
-        if (!tried && space_winner(&analysis->space, 0, box, actor, rule) != NOWHERE) {
+        if (!tried && space_winner(&hunt->analysis->space, 0, box, actor, hunt->rule) != NOWHERE) {
             continue;
         }
         bool whole = false;
-        if (witness_try(&analysis->witness, WITNESS_CALL, box, actor, is_hunted, &hunt)) {
+        if (witness_try(witness, WITNESS_CALL, box, actor, is_bad_call, hunt)) {
             return ASSERTION_REFUTED;
         }
-        if (tried && !witness_try(&analysis->witness, WITNESS_READING, box, actor, is_hunted, &hunt)) {
+        if (tried && !witness_try(witness, WITNESS_READING, box, actor, is_hunted_reading, hunt)) {
             continue;
         }
-        if (tried && witness_search(&analysis->witness, box, actor, is_hunted, &hunt, &whole)) {
+        if (tried && witness_search(witness, box, actor, is_bad_call, hunt, &whole)) {
             return ASSERTION_REFUTED;
         }
         result = whole ? result : ASSERTION_UNCONFIRMED;
     }
     return result;
+}
+
+static struct refutation refutation_of(const struct decision *decision)
+{
+    return (struct refutation){decision->cause == CAUSE_NONE ? decision->rule : NULL, decision->kind};
 }
 
 enum assertion_result assertion_prove(struct analysis *analysis, size_t assertion, struct refutation *ret,
@@ -63,26 +98,25 @@ enum assertion_result assertion_prove(struct analysis *analysis, size_t assertio
     if (assertion >= analysis->asked_count) {
         return ASSERTION_FAILED;
     }
-    for (uint32_t i = 0; i < side->flat.rule_count; i++) {
-        const struct rule *rule = &side->flat.rules[i];
-        struct box own = space_box(space, 0, i), both;
-        if (!is_bad(&analysis->assertions[assertion], rule) ||
-            !space_meet(space, &own, &space->asked[assertion], analysis->args, &both)) {
+    struct hunt hunt = {.analysis = analysis,
+                        .assertion = &analysis->assertions[assertion],
+                        .asked = &space->asked[assertion]};
+    for (hunt.rule = 0; hunt.rule < side->flat.rule_count; hunt.rule++) {
+        uint32_t kind = exact_kind(&side->flat.rules[hunt.rule]), origin = side->origin[hunt.rule];
+        struct box own = space_box(space, 0, hunt.rule), both;
+        if (!is_bad(hunt.assertion, kind) || !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
             continue;
         }
-        enum assertion_result here = hunt_rule(analysis, i, &both);
-        if (here == ASSERTION_PROVED) {
-            continue;
-        }
-        *ret = (struct refutation){.kind = exact_kind(rule)};
-        if (side->origin[i] != NO_RULE) {
-            ret->rule = &side->policy->rules[side->origin[i]];
-        }
+        enum assertion_result here = hunt_rule(&hunt, &both);
         if (here == ASSERTION_REFUTED) {
+            *ret = refutation_of(&hunt.found);
             buf_slice(ret_call, buf_slice_of(&analysis->witness.call));
             return ASSERTION_REFUTED;
         }
-        result = ASSERTION_UNCONFIRMED;
+        if (here != ASSERTION_PROVED) {
+            *ret = (struct refutation){origin == NO_RULE ? NULL : &side->policy->rules[origin], kind};
+            result = ASSERTION_UNCONFIRMED;
+        }
     }
     if (analysis->witness.failed || superset_state(side->index) != SUPERSET_WHOLE) {
         return ASSERTION_FAILED;

@@ -8,7 +8,8 @@ struct analysis *analysis_create(const struct policy *policy, const struct polic
                                  const struct path_base *base)
 {
     struct analysis *analysis = calloc(1, sizeof(*analysis));
-    if (analysis == NULL || !space_init(&analysis->space, &policy, 1, asked, assertions, assertion_count)) {
+    if (analysis == NULL ||
+        !space_init(&analysis->space, SPACE_READABLE, &policy, 1, asked, assertions, assertion_count)) {
         free(analysis);
         return NULL;
     }

@@ -47,11 +47,16 @@ static bool is_weaker(const struct rule *from, const struct rule *to)
            (from->scope == SCOPE_CALL && to->scope == SCOPE_SESSION);
 }
 
-static struct diff_side side_of(const struct side *side, uint32_t rule)
+static struct diff_side side_of(const struct side *side, enum space_calls calls, uint32_t rule)
 {
     uint32_t origin = side->origin[rule];
-    return (struct diff_side){exact_kind(&side->flat.rules[rule]),
-                              origin == NO_RULE ? NULL : &side->policy->rules[origin]};
+    struct diff_side is = {.kind = exact_kind(&side->flat.rules[rule])};
+    if (origin != NO_RULE) {
+        is.rule = &side->policy->rules[origin];
+        is.stops = calls == SPACE_UNREADABLE &&
+                   (is.rule->match.path_prefix != 0 || is.rule->match.path_component != 0);
+    }
+    return is;
 }
 
 /* ---- Classes of rules ---- */
@@ -63,6 +68,7 @@ struct comparison {
     struct witness witness;
     struct diff *out;
     enum diff_detail detail;
+    enum space_calls calls;
     struct match_arg *args;
     bool *common[SIDES];    /* by rule of flat */
     uint8_t *life[SIDES];   /* by rule of flat */
@@ -72,6 +78,13 @@ struct comparison {
     struct buf text;
 };
 
+/* Whether a box has arguments that are paths: calls of it must be tried. An unreadable path is one beside
+ * them. */
+static bool is_tried(struct comparison *c, const struct box *box)
+{
+    return c->calls == SPACE_READABLE && box->match.arg_count != 0 && witness_reads_args(&c->witness, box);
+}
+
 static bool is_live(struct comparison *c, size_t side, uint32_t rule)
 {
     uint8_t *life = &c->life[side][rule];
@@ -79,7 +92,7 @@ static bool is_live(struct comparison *c, size_t side, uint32_t rule)
         struct box box = space_box(&c->space, side, rule);
         enum actor first, last;
         exact_actors(&box, &first, &last);
-        bool live = box.match.arg_count != 0 && witness_reads_args(&c->witness, &box);
+        bool live = is_tried(c, &box);
         for (enum actor actor = first; actor <= last && !live; actor++) {
             live = space_winner(&c->space, side, &box, actor, rule) == NOWHERE;
         }
@@ -95,8 +108,8 @@ static void add_class(struct comparison *c, uint32_t from, uint32_t to, const st
         return;
     }
     class->weaker = is_weaker(&c->space.sides[0].flat.rules[from], &c->space.sides[1].flat.rules[to]);
-    class->from = side_of(&c->space.sides[0], from);
-    class->to = side_of(&c->space.sides[1], to);
+    class->from = side_of(&c->space.sides[0], c->calls, from);
+    class->to = side_of(&c->space.sides[1], c->calls, to);
     buf_reset(&c->text);
     listed_write_box(&c->text, &c->space, box);
     class->match = arena_copy(&c->out->arena, buf_slice_of(&c->text));
@@ -111,6 +124,35 @@ static void add_class(struct comparison *c, uint32_t from, uint32_t to, const st
     }
 }
 
+struct pair {
+    struct witness *witness;
+    struct wanted wanted;
+};
+
+/* That both rules decide the call, and one of its readings: each could decide another. */
+static bool is_decided(void *context, const struct decision *decisions)
+{
+    struct pair *pair = context;
+    return witness_is_wanted(&pair->wanted, decisions) &&
+           witness_any_reading(pair->witness, witness_is_wanted, &pair->wanted);
+}
+
+/* A call with a number where a path should be, that is decided as the two rules say. */
+static bool find_unreadable(struct comparison *c, const struct box *box, enum actor actor,
+                            const uint32_t *rules)
+{
+    static const char *const keys[] = {"path", "file_path", "file", "source"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        struct decision decisions[SIDES] = {{0}};
+        if (witness_with_key(&c->witness, box, actor, slice_of(keys[i]), WITNESS_NUMBER, decisions) &&
+            decisions[0].kind == exact_kind(&c->space.sides[0].flat.rules[rules[0]]) &&
+            decisions[1].kind == exact_kind(&c->space.sides[1].flat.rules[rules[1]])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Looks for calls that rule `from` decides on the old side and rule `to` on the new one. */
 static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
 {
@@ -119,7 +161,8 @@ static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
         return;
     }
     const uint32_t rules[SIDES] = {from, to};
-    bool tried = box.match.arg_count != 0 && witness_reads_args(&c->witness, &box), inhabited = false;
+    struct pair pair = {&c->witness, {&c->space, rules}};
+    bool tried = is_tried(c, &box), inhabited = false;
     enum actor first, last;
     exact_actors(&box, &first, &last);
     for (enum actor actor = first; actor <= last; actor++) {
@@ -127,21 +170,32 @@ static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
                        space_winner(&c->space, 1, &box, actor, to) != NOWHERE)) {
             continue;
         }
-        if (witness_find(&c->witness, WITNESS_CALL, &box, actor, rules)) {
+        if (c->calls == SPACE_UNREADABLE
+                ? find_unreadable(c, &box, actor, rules)
+                : witness_try(&c->witness, WITNESS_CALL, &box, actor, is_decided, &pair)) {
             add_class(c, from, to, &box, true);
             return;
         }
-        inhabited = inhabited || !tried || witness_find(&c->witness, WITNESS_READING, &box, actor, rules);
+        inhabited = inhabited || !tried ||
+                    witness_try(&c->witness, WITNESS_READING, &box, actor, witness_is_wanted, &pair.wanted);
     }
     if (inhabited) {
         add_class(c, from, to, &box, false);
     }
 }
 
+/* Whether a class of unreadable calls would say more than one of readable calls that the same rules decide.
+ */
+static bool stops(const struct comparison *c, uint32_t from, uint32_t to)
+{
+    return side_of(&c->space.sides[0], c->calls, from).stops ||
+           side_of(&c->space.sides[1], c->calls, to).stops;
+}
+
 static void compare_with(struct comparison *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->tools[0][from], b = c->tools[1][to];
-    if ((a == b || a == 0 || b == 0) &&
+    if ((a == b || a == 0 || b == 0) && (c->calls == SPACE_READABLE || stops(c, from, to)) &&
         !common_same_outcome(&c->space.sides[0].flat.rules[from], &c->space.sides[1].flat.rules[to])) {
         compare_rules(c, from, to);
     }
@@ -179,12 +233,13 @@ static void comparison_finish(struct comparison *c)
 }
 
 static bool comparison_init(struct comparison *c, const struct policy *from, const struct policy *to,
-                            const struct path_base *base, enum diff_detail detail, struct diff *out)
+                            const struct path_base *base, enum diff_detail detail, enum space_calls calls,
+                            struct diff *out)
 {
-    *c = (struct comparison){.out = out, .detail = detail};
+    *c = (struct comparison){.out = out, .detail = detail, .calls = calls};
     const struct policy *policies[SIDES] = {from, to};
     buf_init(&c->text, LIMIT_MESSAGE_BYTES);
-    if (!space_init(&c->space, policies, SIDES, NULL, NULL, 0)) {
+    if (!space_init(&c->space, calls, policies, SIDES, NULL, NULL, 0)) {
         return false;
     }
     bool ok = witness_init(&c->witness, &c->space, base);
@@ -211,13 +266,15 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
     return true;
 }
 
-void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
-               enum diff_detail detail, struct diff *ret_diff)
+static void find(const struct policy *from, const struct policy *to, const struct path_base *base,
+                 enum diff_detail detail, enum space_calls calls, struct diff *ret_diff)
 {
     struct comparison c;
-    if (comparison_init(&c, from, to, base, detail, ret_diff)) {
+    if (comparison_init(&c, from, to, base, detail, calls, ret_diff)) {
         compare_all(&c);
-        listed_compare(&c.space, &c.witness, ret_diff);
+        if (calls == SPACE_READABLE) {
+            listed_compare(&c.space, &c.witness, ret_diff);
+        }
         if (c.witness.failed || superset_state(c.space.sides[0].index) != SUPERSET_WHOLE ||
             superset_state(c.space.sides[1].index) != SUPERSET_WHOLE) {
             ret_diff->failed = true;
@@ -226,4 +283,27 @@ void diff_find(const struct policy *from, const struct policy *to, const struct 
         ret_diff->failed = true;
     }
     comparison_finish(&c);
+}
+
+void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,
+               enum diff_detail detail, struct diff *ret_diff)
+{
+    find(from, to, base, detail, SPACE_READABLE, ret_diff);
+}
+
+void diff_find_unreadable(const struct policy *from, const struct policy *to, const struct path_base *base,
+                          enum diff_detail detail, struct diff *ret_diff)
+{
+    if (from->has_path_rules || to->has_path_rules) {
+        find(from, to, base, detail, SPACE_UNREADABLE, ret_diff);
+    }
+}
+
+bool diff_is_weaker(const struct diff *diff)
+{
+    bool weaker = diff->failed;
+    for (size_t i = 0; i < diff->count && !weaker; i++) {
+        weaker = diff->list[i].weaker;
+    }
+    return weaker;
 }

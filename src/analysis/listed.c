@@ -189,10 +189,10 @@ static void try_key(struct search *s, const struct box *box, enum witness_value 
     }
     s->any = true;
     s->weaker = is < was;
-    s->class->from =
-        (struct diff_side){decisions[0].kind, decisions[0].cause == CAUSE_NONE ? decisions[0].rule : NULL};
-    s->class->to =
-        (struct diff_side){decisions[1].kind, decisions[1].cause == CAUSE_NONE ? decisions[1].rule : NULL};
+    s->class->from = (struct diff_side){.kind = decisions[0].kind,
+                                        .rule = decisions[0].cause == CAUSE_NONE ? decisions[0].rule : NULL};
+    s->class->to = (struct diff_side){.kind = decisions[1].kind,
+                                      .rule = decisions[1].cause == CAUSE_NONE ? decisions[1].rule : NULL};
     s->class->witness = arena_copy(&s->diff->arena, buf_slice_of(&s->witness->call));
     s->diff->failed = s->diff->failed || s->class->witness.ptr == NULL;
 }

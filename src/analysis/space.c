@@ -134,7 +134,17 @@ static size_t count_entries(const struct policy *policy)
     return count;
 }
 
-static bool side_init(struct space *space, struct side *side, const struct policy *policy)
+/* A rule as it is for an unreadable path: evaluation stops at it with a deny. */
+static void stop_at(struct rule *rule)
+{
+    if (rule->match.path_prefix != 0 || rule->match.path_component != 0) {
+        rule->effect = EFFECT_DENY;
+        rule->match.path_prefix = rule->match.path_component = 0;
+    }
+}
+
+static bool side_init(struct space *space, enum space_calls calls, struct side *side,
+                      const struct policy *policy)
 {
     struct translation t;
     size_t most = (size_t)policy->order_count + count_entries(policy) + 1;
@@ -156,6 +166,9 @@ static bool side_init(struct space *space, struct side *side, const struct polic
         match.arg_first = side->flat.arg_count;
         side->flat.arg_count += match.arg_count;
         add_rule(side, rule, &match, policy->order[i]);
+        if (calls == SPACE_UNREADABLE) {
+            stop_at(&side->flat.rules[side->flat.rule_count - 1]);
+        }
     }
     for (uint32_t i = 0; i < policy->required_count; i++) {
         add_entry(space, side, policy_text(policy, policy->required[i]), &t.failed);
@@ -344,8 +357,9 @@ static bool mark_lists(struct space *space)
     return true;
 }
 
-bool space_init(struct space *space, const struct policy *const *policies, size_t count,
-                const struct policy *asked, const struct assertion *assertions, size_t assertion_count)
+bool space_init(struct space *space, enum space_calls calls, const struct policy *const *policies,
+                size_t count, const struct policy *asked, const struct assertion *assertions,
+                size_t assertion_count)
 {
     *space = (struct space){.side_count = count};
     arena_init(&space->arena, 0);
@@ -353,7 +367,7 @@ bool space_init(struct space *space, const struct policy *const *policies, size_
     intern_init(&space->paths, &space->arena);
     bool ok = intern_built_in(space);
     for (size_t s = 0; ok && s < count; s++) {
-        ok = side_init(space, &space->sides[s], policies[s]);
+        ok = side_init(space, calls, &space->sides[s], policies[s]);
     }
     size_t asked_count = asked == NULL ? 0 : assertion_count;
     ok = ok && (asked == NULL || add_asked(space, asked, assertions, asked_count)) && link_paths(space) &&

@@ -56,9 +56,13 @@ struct space {
     uint32_t *tools_above, *paths_above, *components;
 };
 
+/* Of which calls: those whose paths can be read, or those with a reading that cannot be: for them a rule that
+ * looks at a path is a deny of whatever its other fields match. */
+enum space_calls { SPACE_READABLE, SPACE_UNREADABLE };
+
 /* `asked`: the space of the policy's assertions, or NULL; count and assertions give its matches. */
-MUST_USE bool space_init(struct space *space, const struct policy *const *policies, size_t count,
-                         const struct policy *asked, const struct assertion *assertions,
+MUST_USE bool space_init(struct space *space, enum space_calls calls, const struct policy *const *policies,
+                         size_t count, const struct policy *asked, const struct assertion *assertions,
                          size_t assertion_count);
 void space_finish(struct space *space);
 

@@ -7,8 +7,15 @@
 
 #define TREE_NAMES  16
 #define FRESH_TRIES 64u
-/* More meetings than this are not tried: then the answer is not whole. */
-#define MEETINGS_TRIED 256u
+/* More meetings than this, or of more rules at once, are not tried: then the answer is not whole. */
+#define MEETINGS_TRIED 1024u
+#define MEETINGS_DEEP  3u
+
+/* Room for the pairs of one meeting. */
+static size_t meeting_args(const struct space *space)
+{
+    return (size_t)space->most_args * (MEETINGS_DEEP + 2) + 1;
+}
 
 bool witness_init(struct witness *w, struct space *space, const struct path_base *base)
 {
@@ -24,7 +31,7 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     w->resolved = malloc(sizeof(*w->resolved));
     w->patterns = calloc((size_t)space->patterns.count * 3 + 1, sizeof(*w->patterns));
     w->pair_kinds = calloc((size_t)space->symbols.count + 1, sizeof(*w->pair_kinds));
-    w->args = calloc((size_t)space->most_args * 4 + 1, sizeof(*w->args));
+    w->args = calloc(MEETINGS_DEEP * meeting_args(space), sizeof(*w->args));
     if (!ok || w->args == NULL || w->resolved == NULL || w->patterns == NULL || w->pair_kinds == NULL) {
         witness_finish(w);
         return false;
@@ -370,8 +377,38 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
     return true;
 }
 
-/* Asks accept for each reading of the call that was decided last, as if it were the only one. */
-static bool accept_reading(struct witness *w, witness_accept *accept, void *context)
+static bool has_component(struct witness *w, struct slice path, uint32_t pattern)
+{
+    while (path.len > 0) {
+        const char *slash = memchr(path.ptr, '/', path.len);
+        size_t len = slash == NULL ? path.len : (size_t)(slash - path.ptr);
+        uint32_t count =
+            patterns_of_component(&w->space->patterns, (struct slice){path.ptr, len}, w->patterns);
+        for (uint32_t i = 0; i < count; i++) {
+            if (w->patterns[i] == pattern) {
+                return true;
+            }
+        }
+        path = slice_from(path, slash == NULL ? len : len + 1);
+    }
+    return false;
+}
+
+bool witness_reading_in(struct witness *w, size_t reading, const struct box *box)
+{
+    const struct match *match = &box->match;
+    const struct reading *is = &w->readings.list[reading];
+    if (match->path_prefix == 0 && match->path_component == 0) {
+        return true;
+    }
+    return is->kind == READING_PATH &&
+           (match->path_prefix == 0 ||
+            path_is_under(is->path, intern_text(&w->space->paths, match->path_prefix))) &&
+           (match->path_component == 0 || has_component(w, is->path, match->path_component)) &&
+           (box->second_component == 0 || has_component(w, is->path, box->second_component));
+}
+
+bool witness_any_reading(struct witness *w, witness_accept *accept, void *context)
 {
     for (size_t i = 0; i < w->readings.count; i++) {
         struct decision decisions[SIDES] = {{0}};
@@ -401,7 +438,7 @@ static bool try_candidate(struct witness *w, struct candidate *c, witness_accept
             if (!c->with_path && w->readings.count > w->forced) {
                 w->forced = w->readings.count;
             }
-            return c->level == WITNESS_READING ? accept_reading(w, accept, context)
+            return c->level == WITNESS_READING ? witness_any_reading(w, accept, context)
                                                : accept(context, decisions);
         }
     }
@@ -513,51 +550,63 @@ bool witness_is_wanted(void *context, const struct decision *decisions)
     return true;
 }
 
-/* Tries the meetings of a box with the rules of all sides. */
-static bool try_meetings(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
-                         void *context, bool *ret_whole)
+struct meetings {
+    enum actor actor;
+    witness_accept *accept;
+    void *context;
+    uint32_t deepest, tried;
+    bool whole;
+};
+
+/* Tries a box, then its meetings with the rules of all sides. A call has the readings that its fixed
+ * arguments force, each decided by some rule: so it lies in the meeting of the box with as many rules as it
+ * has such readings, and the calls of that meeting that are like nothing else are decided as it is. */
+static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep, struct meetings *m)
 {
-    uint32_t tried = 0;
+    w->forced = 0;
+    if (witness_try(w, WITNESS_CALL, box, m->actor, m->accept, m->context)) {
+        return true;
+    }
+    if (w->forced <= deep) {
+        return false;
+    }
+    if (deep == m->deepest) {
+        m->whole = false;
+        return false;
+    }
     for (size_t s = 0; s < w->space->side_count; s++) {
-        for (uint32_t i = 0; i < w->space->sides[s].flat.rule_count; i++) {
+        for (uint32_t i = 0; m->tried < MEETINGS_TRIED && i < w->space->sides[s].flat.rule_count; i++) {
             struct box own = space_box(w->space, s, i), both;
             own.match.path_prefix = own.match.path_component = 0; /* the rule is to decide the forced path */
-            if ((own.match.actor != ACTOR_ANY && own.match.actor != actor) ||
-                !space_meet(w->space, box, &own, w->args, &both)) {
+            if ((own.match.actor != ACTOR_ANY && own.match.actor != m->actor) ||
+                !space_meet(w->space, box, &own, w->args + deep * meeting_args(w->space), &both)) {
                 continue;
             }
-            if (tried++ == MEETINGS_TRIED) {
-                *ret_whole = false;
-                return false;
-            }
-            if (witness_try(w, WITNESS_CALL, &both, actor, accept, context)) {
+            m->tried++;
+            if (try_meetings(w, &both, deep + 1, m)) {
                 return true;
             }
         }
     }
+    m->whole = m->whole && m->tried < MEETINGS_TRIED;
     return false;
 }
 
 bool witness_search(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
                     void *context, bool *ret_whole)
 {
-    w->forced = 0;
+    struct meetings m = {.actor = actor, .accept = accept, .context = context};
     *ret_whole = true;
-    if (witness_try(w, WITNESS_CALL, box, actor, accept, context)) {
-        return true;
-    }
     if (!witness_reads_args(w, box)) {
-        return false;
+        return witness_try(w, WITNESS_CALL, box, actor, accept, context);
     }
-    if (try_meetings(w, box, actor, accept, context, ret_whole)) {
-        return true;
+    bool found = false;
+    while (!found && !m.whole && m.tried < MEETINGS_TRIED && m.deepest < MEETINGS_DEEP) {
+        m.deepest++;
+        m.tried = 0;
+        m.whole = true;
+        found = try_meetings(w, box, 0, &m);
     }
-    *ret_whole = *ret_whole && w->forced == 1;
-    return false;
-}
-
-bool witness_find(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
-                  const uint32_t *rules)
-{
-    return witness_try(w, level, box, actor, witness_is_wanted, &(struct wanted){w->space, rules});
+    *ret_whole = m.whole;
+    return found;
 }

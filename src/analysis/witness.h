@@ -6,9 +6,10 @@
  * Some boxes have arguments that are paths themselves. What decides their calls cannot be read from the box:
  * it depends on the files, on lists, and, since such a call may need a second path as well, on what decides
  * the other one. For them calls are tried: without a further path and with a fresh one, for a tool like no
- * other and for each tool that lists treat apart, and then in the meeting of the box with each rule, which is
- * every way in which one forced path can be decided. With several forced paths, or too many rules, that is
- * not the whole answer; then the readings are asked one by one, which is on the safe side.
+ * other and for each tool that lists treat apart, and then in the meetings of the box with each rule, and
+ * with each two and three when two or three paths are forced, which is every way in which they can be
+ * decided. With more forced paths, or too many rules, that is not the whole answer; then the readings are
+ * asked one by one, which is on the safe side.
  *
  * Borrows the space; owns the rest until witness_finish. */
 #ifndef ANALYSIS_WITNESS_H
@@ -28,7 +29,7 @@ struct witness {
     uint8_t *pair_kinds; /* by symbol of a key or a value: see witness_reads_args */
     struct buf call;     /* the call being tried, as JSON */
     struct buf path, part;
-    struct match_arg *args; /* of a meeting */
+    struct match_arg *args; /* of meetings */
     size_t forced;          /* the most readings that a call without a further path had */
     size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
     bool failed;    /* no memory */
@@ -58,14 +59,17 @@ typedef bool witness_accept(void *context, const struct decision *decisions);
 bool witness_try(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
                  witness_accept *accept, void *context);
 
-/* The same for calls, and then for those of the meeting of the box with each rule of each side, when it has
+/* For an accept that is asked about a call: asks another for each of its readings, as if it were the only
+ * one. */
+bool witness_any_reading(struct witness *witness, witness_accept *accept, void *context);
+
+/* Whether a reading of the call that is tried has the path that a box asks for. */
+bool witness_reading_in(struct witness *witness, size_t reading, const struct box *box);
+
+/* The same for calls, and then for those of the meetings of the box with rules of each side, when it has
  * arguments that may be paths. *ret_whole: nothing was found, and no call of the box is otherwise. */
 bool witness_search(struct witness *witness, const struct box *box, enum actor actor, witness_accept *accept,
                     void *context, bool *ret_whole);
-
-/* witness_try, content when the given rule (of flat; NOWHERE: any) decides on each side. */
-bool witness_find(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
-                  const uint32_t *rules);
 
 /* One call of a box for an actor, with an argument `key` that not every side reads as a path: a path of the
  * box, or a number, which is no path. False when none could be made or read. */

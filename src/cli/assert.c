@@ -10,12 +10,18 @@ static const char usage[] =
     "usage: callgate assert --policy [TIER=]FILE... [--format text|json] FILE\n\n"
     "Proves or refutes sentences about a policy: FILE is a JSON list of\n"
     "{\"name\",\"match\",\"never\":[\"allow\",…],\"evenApproved\"?}, each saying that no call of the match "
-    "ever gets one of\n"
-    "these decisions. The answer is exact: proved, or a call that refutes it. With \"allow\" in `never` an "
-    "approval does\n"
-    "not count as allowed unless `evenApproved` is true.\n\n"
+    "gets one of "
+    "these\n"
+    "decisions. The answer is exact: proved, or a call that refutes it. With \"allow\" in `never` an "
+    "approval does "
+    "not\n"
+    "count as allowed unless `evenApproved` is true. \"Never allow\" and \"never allow, never require\" are "
+    "proved of "
+    "calls\n"
+    "with any number of paths; any other set of each path by itself, which a note says.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
-    "  --format json         one JSON object a line: {\"name\",\"result\",\"call\"?,\"kind\"?,\"rule\"?}\n"
+    "  --format json         one JSON object a line: "
+    "{\"name\",\"result\",\"call\"?,\"kind\"?,\"rule\"?,\"notes\"?}\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 all proved, 1 some refuted, 2 could not be done.\n";
 
@@ -70,6 +76,56 @@ static const char *result_name(enum assertion_result result)
     return names[result];
 }
 
+/* ---- What a proof does not say ---- */
+
+#define NOTES_MOST 2
+
+/* Whether some rule has this very prefix: then other names of the same file are judged as it, too. */
+static bool names_prefix(const struct policy *policy, struct slice path)
+{
+    for (uint32_t i = 0; i < policy->prefixes->count; i++)
+        if (slice_eq(policy->prefixes->list[i].path, path))
+            return true;
+    return false;
+}
+
+/* Texts go to `room`. Returns how many there are. */
+static size_t find_notes(const struct policy *policy, const struct policy *asked, uint32_t assertion,
+                         struct buf room[NOTES_MOST])
+{
+    uint32_t id = asked->assertions[assertion].match.path_prefix;
+    const struct path_prefix *prefix = id ? &asked->assertion_space->prefixes->list[id - 1] : NULL;
+    size_t count = 0;
+    if (!assertion_holds_of_calls(&asked->assertions[assertion]))
+        buf_text(&room[count++],
+                 "said of each path by itself: a call with several can be denied, or wait, for another "
+                 "of them, or for one that cannot be resolved");
+    if (prefix && prefix->exists && prefix->path.len > 1 && !names_prefix(policy, prefix->path)) {
+        buf_text(&room[count], "said of paths by this name: no rule has the pathPrefix ");
+        utf8_append_printable(&room[count], prefix->path);
+        buf_text(&room[count++], ", so a bind mount of it elsewhere is not judged as it");
+    }
+    return count;
+}
+
+static void write_notes(struct buf *out, const struct policy *policy, const struct policy *asked,
+                        uint32_t assertion, bool json)
+{
+    struct buf room[NOTES_MOST];
+    for (size_t i = 0; i < NOTES_MOST; i++)
+        buf_init(&room[i], 64u << 10);
+    size_t count = find_notes(policy, asked, assertion, room);
+    for (size_t i = 0; i < count; i++) {
+        buf_text(out, !json ? "  note: " : i ? "," : ",\"notes\":[");
+        (json ? json_write_bytes : buf_slice)(out, buf_slice_of(&room[i]));
+        buf_text(out, !json ? "\n" : i + 1 == count ? "]" : "");
+    }
+    for (size_t i = 0; i < NOTES_MOST; i++)
+        buf_finish(&room[i]);
+}
+
+/* ---- Answers ---- */
+
 static void write_json(struct buf *out, struct slice name, enum assertion_result result,
                        const struct policy *policy, const struct refutation *refutation,
                        const struct buf *call)
@@ -88,7 +144,6 @@ static void write_json(struct buf *out, struct slice name, enum assertion_result
         else
             buf_text(out, "null");
     }
-    buf_text(out, "}\n");
 }
 
 static void write_text(struct buf *out, struct slice name, enum assertion_result result,
@@ -112,10 +167,11 @@ static void write_text(struct buf *out, struct slice name, enum assertion_result
         utf8_append_printable(out, policy->files[refutation->rule->file].name);
         buf_printf(out, ":%u", refutation->rule->line);
     } else {
-        buf_text(out, ": no rule matches");
+        buf_text(out, refutation->kind == DECISION_DENY ? " by default" : ": no rule matches");
     }
     buf_text(out, result == ASSERTION_UNCONFIRMED
-                      ? " stands against it, but no call could be made that shows it\n"
+                      ? " stands against it, but no call could be made that shows it: the arguments "
+                        "that the match and its rules name are several paths, or too many rules meet\n"
                       : "\n");
 }
 
@@ -133,6 +189,10 @@ static int prove_all(const struct policy *policy, const struct policy *asked, co
         enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
         struct slice name = policy_text(asked->assertion_space, asked->assertions[i].name);
         (options->json ? write_json : write_text)(&out, name, result, policy, &refutation, &call);
+        if (result == ASSERTION_PROVED)
+            write_notes(&out, policy, asked, i, options->json);
+        if (options->json)
+            buf_text(&out, "}\n");
         if (result == ASSERTION_FAILED)
             code = EXIT_UNABLE;
         else if (result != ASSERTION_PROVED && code == EXIT_YES)

@@ -16,7 +16,9 @@ static const char usage[] =
     "match under\n"
     "`except` has. Both digests are named: `callgate acknowledge` takes the new one.\n\n"
     "  --fail-on WHAT        exit 1 for violations only, for weaker classes too (the default), or for any "
-    "class\n"
+    "class; what "
+    "changes\n"
+    "                        where a path cannot be resolved is shown beside, and is none of these\n"
     "  --old [TIER=]FILE, --new [TIER=]FILE  more files of either side; repeatable\n"
     "  --format json         one JSON object on standard output\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
@@ -55,14 +57,88 @@ static void finish_side(struct side *side)
     free(side->more.items);
 }
 
+/* ---- Prefixes that no rule names any more ---- */
+
+#define ABOVE_MOST (LIMIT_PATH_BYTES / 2 + 2)
+
+static bool names_prefix(const struct policy *policy, struct slice path)
+{
+    uint32_t above[ABOVE_MOST];
+    size_t count = path_prefixes_above(policy->prefixes, path, above, ABOVE_MOST);
+    for (size_t i = 0; i < count; i++)
+        if (slice_eq(policy->prefixes->list[above[i] - 1].path, path))
+            return true;
+    return false;
+}
+
+/* Marks each prefix that a rule has that does not allow, by id; true when such a rule has a pathComponent. */
+static bool mark_strict(const struct policy *policy, bool *ret_strict)
+{
+    bool components = false;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        const struct rule *rule = &policy->rules[i];
+        if (rule->effect == EFFECT_AUTO_APPROVE)
+            continue;
+        ret_strict[rule->match.path_prefix] = true;
+        components = components || rule->match.path_component;
+    }
+    return components;
+}
+
+/* Whether a reading at this prefix can be anything but allowed. */
+static bool is_strict(const struct policy *policy, const bool *strict, struct slice path)
+{
+    uint32_t above[ABOVE_MOST];
+    size_t count = path_prefixes_above(policy->prefixes, path, above, ABOVE_MOST);
+    for (size_t i = 0; i < count; i++)
+        if (strict[above[i]])
+            return true;
+    return false;
+}
+
+/* A rule's prefix gives calls readings, by other names of the same file and by trees above it. What goes with
+ * the last rule that has it is beyond classes of paths: it depends on what the files' other names are. */
+static void write_notes(struct buf *out, const struct side *old, const struct side *new, bool json)
+{
+    const struct path_prefixes *prefixes = old->policy->prefixes;
+    bool *strict = calloc((size_t)prefixes->count + 1, sizeof *strict), any = false;
+    struct buf text;
+    buf_init(&text, 64u << 10);
+    if (!strict) {
+        out->failed = true;
+        return;
+    }
+    bool components = mark_strict(old->policy, strict);
+    for (uint32_t i = 0; i < prefixes->count; i++) {
+        const struct path_prefix *prefix = &prefixes->list[i];
+        bool counts = components || (prefix->exists && is_strict(old->policy, strict, prefix->path));
+        if (!counts || prefix->path.len <= 1 || names_prefix(new->policy, prefix->path))
+            continue;
+        buf_reset(&text);
+        buf_text(&text, "no rule names ");
+        utf8_append_printable(&text, prefix->path);
+        buf_text(&text,
+                 " any more: a hard link or bind mount of it elsewhere, and a tree above it, is no longer "
+                 "judged as it");
+        buf_text(out, !json ? "note: " : any ? "," : ",\"notes\":[");
+        (json ? json_write_bytes : buf_slice)(out, buf_slice_of(&text));
+        buf_text(out, json ? "" : "\n");
+        any = true;
+    }
+    buf_text(out, json && any ? "]" : "");
+    buf_finish(&text);
+    free(strict);
+}
+
 /* ---- JSON ---- */
 
 static void write_side_json(struct buf *out, const struct policy *policy, const struct diff_side *side)
 {
     buf_printf(out, "{\"kind\":\"%s\"", decision_kind_name(side->kind));
-    if (side->rule || side->kind == DECISION_DENY) {
+    bool by_rule = side->rule && !side->stops;
+    if (by_rule || side->kind == DECISION_DENY) {
         buf_text(out, ",\"rule\":");
-        json_write_bytes(out, side->rule ? policy_text(policy, side->rule->id) : SLICE("default"));
+        json_write_bytes(out, by_rule ? policy_text(policy, side->rule->id) : SLICE("default"));
     }
     buf_byte(out, '}');
 }
@@ -111,9 +187,26 @@ static void write_class_json(struct buf *out, const struct side *old, const stru
     buf_byte(out, '}');
 }
 
-static void write_json(struct buf *out, const struct side *old, const struct side *new,
-                       const struct violations *violations, const struct diff *diff)
+/* What is found: the classes of readable calls, and those of calls with an unreadable path. */
+struct found {
+    struct violations violations;
+    struct diff diff, unreadable;
+};
+
+static void write_classes_json(struct buf *out, const struct side *old, const struct side *new,
+                               const struct diff *diff)
 {
+    for (size_t i = 0; i < diff->count; i++) {
+        if (i)
+            buf_byte(out, ',');
+        write_class_json(out, old, new, &diff->list[i]);
+    }
+}
+
+static void write_json(struct buf *out, const struct side *old, const struct side *new,
+                       const struct found *found)
+{
+    const struct violations *violations = &found->violations;
     buf_text(out, "{\"violations\":[");
     for (size_t i = 0; i < violations->count; i++) {
         const struct violation *v = &violations->list[i];
@@ -126,12 +219,12 @@ static void write_json(struct buf *out, const struct side *old, const struct sid
         buf_byte(out, '}');
     }
     buf_text(out, "],\"classes\":[");
-    for (size_t i = 0; i < diff->count; i++) {
-        if (i)
-            buf_byte(out, ',');
-        write_class_json(out, old, new, &diff->list[i]);
-    }
-    buf_printf(out, "],\"digests\":{\"old\":\"%s\",\"new\":\"%s\"}}\n", old->digest, new->digest);
+    write_classes_json(out, old, new, &found->diff);
+    buf_text(out, "],\"unreadable\":[");
+    write_classes_json(out, old, new, &found->unreadable);
+    buf_printf(out, "],\"digests\":{\"old\":\"%s\",\"new\":\"%s\"}", old->digest, new->digest);
+    write_notes(out, old, new, true);
+    buf_text(out, "}\n");
 }
 
 /* ---- Text ---- */
@@ -143,7 +236,7 @@ static void write_side_text(struct buf *out, const struct policy *policy, const 
         buf_text(out, side->kind == DECISION_DENY ? " by default" : ", no rule");
         return;
     }
-    buf_text(out, " by '");
+    buf_text(out, side->stops ? " by default at '" : " by '");
     utf8_append_printable(out, policy_text(policy, side->rule->id));
     buf_text(out, "' (");
     utf8_append_printable(out, policy->files[side->rule->file].name);
@@ -160,6 +253,8 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
                              const struct diff_class *class)
 {
     buf_text(out, class->weaker ? "WEAKER    " : "stricter  ");
+    if (class->from.stops || class->to.stops)
+        buf_text(out, "where a path cannot be resolved: ");
     if (class->list) {
         buf_printf(out, "%s: '", class->list);
         utf8_append_printable(out, class->name);
@@ -183,20 +278,46 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
     buf_byte(out, '\n');
 }
 
-static void write_text(struct buf *out, const struct side *old, const struct side *new,
-                       const struct violations *violations, const struct diff *diff)
+static size_t count_weaker(const struct diff *diff)
 {
+    size_t weaker = 0;
+    for (size_t i = 0; i < diff->count; i++)
+        weaker += diff->list[i].weaker;
+    return weaker;
+}
+
+/* Of calls with an unreadable path only what gets weaker is shown: the rest follows the readable ones. */
+static void write_unreadable(struct buf *out, const struct side *old, const struct side *new,
+                             const struct diff *diff)
+{
+    size_t weaker = count_weaker(diff), stricter = diff->count - weaker;
+    for (size_t i = 0; i < diff->count; i++)
+        if (diff->list[i].weaker)
+            write_class_text(out, old, new, &diff->list[i]);
+    if (stricter)
+        buf_printf(out,
+                   "%zu class(es) of calls with a path that cannot be resolved get stricter: --format json "
+                   "lists them\n",
+                   stricter);
+}
+
+static void write_text(struct buf *out, const struct side *old, const struct side *new,
+                       const struct found *found)
+{
+    const struct violations *violations = &found->violations;
     for (size_t i = 0; i < violations->count; i++) {
         utf8_append_printable(out, violations->list[i].message);
         buf_byte(out, '\n');
     }
-    for (size_t i = 0; i < diff->count; i++)
-        write_class_text(out, old, new, &diff->list[i]);
-    size_t weaker = 0;
-    for (size_t i = 0; i < diff->count; i++)
-        weaker += diff->list[i].weaker;
-    buf_printf(out, "%zu violation(s), %zu class(es) of calls change, %zu of them weaker\nold %s\nnew %s\n",
-               violations->count, diff->count, weaker, old->digest, new->digest);
+    for (size_t i = 0; i < found->diff.count; i++)
+        write_class_text(out, old, new, &found->diff.list[i]);
+    write_unreadable(out, old, new, &found->unreadable);
+    write_notes(out, old, new, false);
+    buf_printf(out, "%zu violation(s), %zu class(es) of calls change, %zu of them weaker", violations->count,
+               found->diff.count, count_weaker(&found->diff));
+    if (count_weaker(&found->unreadable))
+        buf_printf(out, "; %zu weaker where a path cannot be resolved", count_weaker(&found->unreadable));
+    buf_printf(out, "\nold %s\nnew %s\n", old->digest, new->digest);
 }
 
 /* ---- The command ---- */
@@ -215,34 +336,33 @@ static bool read_fail_on(const char *text, enum fail_on *ret)
     return false;
 }
 
-static bool fails(enum fail_on fail_on, const struct violations *violations, const struct diff *diff)
+static bool fails(enum fail_on fail_on, const struct found *found)
 {
-    bool weaker = false;
-    for (size_t i = 0; i < diff->count; i++)
-        weaker = weaker || diff->list[i].weaker;
-    return violations->count > 0 || (fail_on == FAIL_ON_WEAKER && weaker) ||
-           (fail_on == FAIL_ON_ANY && diff->count > 0);
+    return found->violations.count > 0 || (fail_on == FAIL_ON_WEAKER && count_weaker(&found->diff)) ||
+           (fail_on == FAIL_ON_ANY && found->diff.count > 0);
 }
 
 static int compare(const struct side *old, const struct side *new, const struct options *options,
                    enum fail_on fail_on)
 {
-    struct violations violations;
-    struct diff diff;
+    struct found found;
     struct buf out;
-    violations_init(&violations);
-    diff_init(&diff);
+    violations_init(&found.violations);
+    diff_init(&found.diff);
+    diff_init(&found.unreadable);
     buf_init(&out, (size_t)1 << 30);
-    violations_find(old->policy, new->policy, &violations);
-    diff_find(old->policy, new->policy, &options->base, DIFF_EXCEPT, &diff);
-    (options->json ? write_json : write_text)(&out, old, new, &violations, &diff);
+    violations_find(old->policy, new->policy, &found.violations);
+    diff_find(old->policy, new->policy, &options->base, DIFF_EXCEPT, &found.diff);
+    diff_find_unreadable(old->policy, new->policy, &options->base, DIFF_EXCEPT, &found.unreadable);
+    (options->json ? write_json : write_text)(&out, old, new, &found);
     int code = EXIT_UNABLE;
-    if (violations.failed || diff.failed)
+    if (found.violations.failed || found.diff.failed || found.unreadable.failed)
         say("the comparison is not whole: no memory, or too many classes");
     else if (print(&out) == EXIT_YES)
-        code = fails(fail_on, &violations, &diff) ? EXIT_NO : EXIT_YES;
-    violations_finish(&violations);
-    diff_finish(&diff);
+        code = fails(fail_on, &found) ? EXIT_NO : EXIT_YES;
+    violations_finish(&found.violations);
+    diff_finish(&found.diff);
+    diff_finish(&found.unreadable);
     buf_finish(&out);
     return code;
 }

@@ -95,7 +95,7 @@ struct refusal {
     struct policy *baseline; /* the acknowledged one, if it was asked for and is there */
     struct findings errors;
     struct violations violations;
-    struct diff diff; /* from the baseline, with no_weakening */
+    struct diff diff, unreadable; /* from the baseline, with no_weakening */
     char new_digest[HASH_HEX + 1];
 };
 void refusal_init(struct refusal *refusal);

@@ -11,10 +11,12 @@ void refusal_init(struct refusal *refusal)
     findings_init(&refusal->errors);
     violations_init(&refusal->violations);
     diff_init(&refusal->diff);
+    diff_init(&refusal->unreadable);
 }
 
 void refusal_finish(struct refusal *refusal)
 {
+    diff_finish(&refusal->unreadable);
     diff_finish(&refusal->diff);
     violations_finish(&refusal->violations);
     findings_finish(&refusal->errors);
@@ -47,24 +49,31 @@ static void write_violation_list(struct gate *gate, struct buf *json, const stru
     }
 }
 
-/* The first weakenings, each with a call that shows it. */
-static void write_weaker_list(struct gate *gate, struct buf *json, const struct refusal *refusal)
+/* The first weakenings of a difference, each with a call that shows it; *listed counts them. */
+static void write_weaker(struct gate *gate, struct buf *json, const struct diff *diff, const char *of,
+                         size_t *listed)
 {
-    size_t listed = 0;
-    for (size_t i = 0; i < refusal->diff.count && listed < LISTED_MOST; i++) {
-        const struct diff_class *class = &refusal->diff.list[i];
+    for (size_t i = 0; i < diff->count && *listed < LISTED_MOST; i++) {
+        const struct diff_class *class = &diff->list[i];
         if (!class->weaker)
             continue;
-        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s",
+        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s%s",
                   decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
-                  SLICE_FMT(class->match));
-        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", listed++ ? "," : "",
+                  SLICE_FMT(class->match), of);
+        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", (*listed)++ ? "," : "",
                    decision_kind_name(class->from.kind));
         buf_slice(json, class->match.len ? class->match : SLICE("{}"));
         buf_printf(json, ",\"to\":\"%s\",\"witness\":", decision_kind_name(class->to.kind));
         buf_slice(json, class->witness.ptr ? class->witness : SLICE("null"));
         buf_byte(json, '}');
     }
+}
+
+static void write_weaker_list(struct gate *gate, struct buf *json, const struct refusal *refusal)
+{
+    size_t listed = 0;
+    write_weaker(gate, json, &refusal->diff, "", &listed);
+    write_weaker(gate, json, &refusal->unreadable, " with a path that cannot be resolved", &listed);
     if (listed)
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
 }

@@ -214,16 +214,15 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
         refusal->diff.failed = true;
     } else {
         diff_find(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->diff);
+        diff_find_unreadable(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->unreadable);
     }
     buf_finish(&error);
 }
 
 static bool is_refused(const struct refusal *refusal)
 {
-    bool weaker = refusal->diff.failed;
-    for (size_t i = 0; i < refusal->diff.count; i++)
-        weaker = weaker || refusal->diff.list[i].weaker;
-    return weaker || refusal->violations.failed || refusal->violations.count > 0;
+    return diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable) ||
+           refusal->violations.failed || refusal->violations.count > 0;
 }
 
 bool gate_reload(struct gate *gate)

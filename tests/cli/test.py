@@ -132,6 +132,61 @@ def test_diff():
         check("a path-argument list is a class of its own", any(c.get("list") == "pathArguments" for c in answer["classes"]), answer)
 
 
+def test_what_a_class_is_less():
+    with Folder() as f:
+        os.makedirs(f.path + "/etc/ssl")
+        home = {"id": "home", "effect": "auto_approve", "match": {"tool": "t", "pathPrefix": f.path + "/home"}}
+        etc = {"id": "etc", "effect": "deny", "match": {"tool": "t", "pathPrefix": f.path + "/etc"}, "reason": "r"}
+        ssl = {"id": "ssl", "effect": "deny", "match": {"tool": "t", "pathPrefix": f.path + "/etc/ssl"}, "reason": "r"}
+        old, new = f.write("old.json", [etc]), f.write("new.json", [ssl])
+        answer = json.loads(run("diff", "--format", "json", old, new, code=1).stdout)
+        check("a class and what it is less", [(c["match"], c["except"]) for c in answer["classes"]] ==
+              [({"pathPrefix": f.path + "/etc", "tool": "t"}, [{"pathPrefix": f.path + "/etc/ssl"}])], answer)
+        check("both still stop at an unreadable path", answer["unreadable"] == [], answer)
+        check("a prefix that no rule names any more", [n for n in answer["notes"] if f.path + "/etc " in n], answer)
+        text = run("diff", old, new, code=1).stdout
+        check("the same as text", f'except   {{"pathPrefix":"{f.path}/etc/ssl"}}' in text and "note: no rule" in text, text)
+        # Nothing changes where paths can be read; where one cannot, the allow was what denied.
+        old, new = f.write("old.json", [home]), f.write("new.json", [])
+        answer = json.loads(run("diff", "--format", "json", old, new, code=0).stdout)
+        one = answer["unreadable"][0]
+        check("an unreadable path is let through", answer["classes"] == [] and len(answer["unreadable"]) == 1 and
+              one["weaker"] and one["from"] == {"kind": "deny", "rule": "default"} and one["to"] == {"kind": "allow"} and
+              one["fromAt"]["line"] == 1, answer)
+        for policy, want in ((old, "deny"), (new, "allow")):
+            got = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(one["witness"]) + "\n").stdout)
+            check("its witness shows it", got["kind"] == want, (got, one))
+        check("the same as text", "where a path cannot be resolved: deny by default at 'home'" in run("diff", old, new).stdout)
+        many = f.write("many.json", [dict(DENY_RM, id=f"r{i}", match={"tool": f"t{i}"}) for i in range(20)] +
+                       [{"id": "c", "effect": "deny", "match": {"channel": "C"}, "reason": "r"}])
+        text = run("diff", many, f.write("less.json", [dict(DENY_RM, id=f"r{i}", match={"tool": f"t{i}"}) for i in range(20)])).stdout
+        check("a long list is cut, and says so", "and 13 more: --format json" in text, text)
+
+
+def test_what_a_proof_says():
+    with Folder() as f:
+        os.makedirs(f.path + "/etc")
+        policy = f.write("p.json", [{"id": "d", "effect": "deny", "match": {"tool": "write"}, "reason": "r"},
+                                    {"id": "a", "effect": "auto_approve", "match": {"tool": "read"}},
+                                    {"id": "k", "effect": "deny", "match": {"pathPrefix": f.path + "/keys"}, "reason": "r"}])
+        def ask(match, never):
+            file = f.write("a.json", [{"name": "n", "match": match, "never": never}])
+            return json.loads(run("assert", "--format", "json", "--policy", policy, file).stdout)
+        check("of calls", "notes" not in ask({"tool": "write"}, ["allow", "require"]))
+        check("of each path by itself", "each path by itself" in ask({"tool": "read"}, ["deny"])["notes"][0])
+        named = ask({"tool": "write", "pathPrefix": f.path + "/etc"}, ["allow"])
+        check("by this name", named["result"] == "proved" and "bind mount" in named["notes"][0], named)
+        # Two paths at once: only a call that both rules together let through refutes it.
+        policy = f.write("p.json", [
+            {"id": "one", "effect": "auto_approve", "match": {"pathPrefix": f.path + "/x", "argEquals": {"src": f.path + "/x"}}},
+            {"id": "two", "effect": "auto_approve", "match": {"pathPrefix": f.path + "/y", "argEquals": {"k": 1}}},
+            {"id": "rest", "effect": "deny", "match": {"pathPrefix": "/"}, "reason": "r"}])
+        answer = ask({"tool": "copy", "argEquals": {"src": f.path + "/x", "dst": f.path + "/y"}}, ["allow"])
+        check("refuted by two rules at once", answer["result"] == "refuted" and answer["call"]["input"].get("k") == 1, answer)
+        got = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(answer["call"]) + "\n").stdout)
+        check("which the call shows", got["kind"] == "allow", got)
+
+
 def test_check_and_assert():
     with Folder() as f:
         owner = {"id": "o", "effect": "auto_approve", "match": {"tool": "t", "actor": "session_owner"}}
@@ -288,6 +343,8 @@ def test_reload_under_load():
 test_explain()
 test_policy_tests()
 test_diff()
+test_what_a_class_is_less()
+test_what_a_proof_says()
 test_check_and_assert()
 if SERVER:
     test_running_gate()

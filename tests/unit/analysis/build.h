@@ -4,7 +4,10 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "../../check.h"
+#include "policy/index.h"
 #include "policy/policy.h"
 
 static inline struct path_base test_base(void)
@@ -39,6 +42,21 @@ static inline uint64_t test_random(uint64_t *seed)
 static inline uint32_t test_below(uint64_t *seed, uint32_t limit)
 {
     return (uint32_t)(test_random(seed) % limit);
+}
+
+/* Nobody looks calls up in an assertion's space but this test: as if the assertions were its rules. */
+static inline void test_index_assertions(const struct policy *policy)
+{
+    struct policy *space = policy->assertion_space;
+    space->rule_count = space->order_count = policy->assertion_count;
+    space->rules = calloc(policy->assertion_count, sizeof(*space->rules));
+    space->order = arena_array(&space->arena, policy->assertion_count, sizeof(*space->order));
+    CHECK(space->rules != NULL && space->order != NULL);
+    for (uint32_t i = 0; i < policy->assertion_count; i++) {
+        space->rules[i].match = policy->assertions[i].match;
+        space->order[i] = i;
+    }
+    CHECK(index_build(space));
 }
 
 /* How a random policy is made: how many different values each field draws from, and how likely a field is

@@ -14,6 +14,7 @@ static const char *const members[] = {"\"file\":\"/zz/b\"", "\"file\":\"/yy\"", 
 static const char *const more[] = {"", "\"file_path\":\"/any\"", "\"file_path\":\"/zz/any\"",
                                    "\"path\":\"/zz/b/any\"", "\"path\":\"/yy/any\""};
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define ASSERTIONS  4u
 #define CALLS       (COUNT(tools) * (COUNT(members) + 1) * COUNT(more) * 2)
 
 static void write_call(struct buf *buf, size_t n)
@@ -58,6 +59,24 @@ static void maybe(struct buf *buf, uint64_t *seed, uint32_t percent, const char 
     }
 }
 
+static void random_fields(struct buf *buf, uint64_t *seed)
+{
+    static const char *const names[] = {"\"t\"", "\"u\"", "\"Grep\""};
+    static const char *const prefixes[] = {"\"/\"", "\"/zz\"", "\"/zz/b\"", "\"/yy\""};
+    static const char *const actors[] = {"\"session_owner\"", "\"claude_process\""};
+    static const char *const args[] = {"{\"file\":\"/zz/b\"}", "{\"file\":\"/yy\"}",
+                                       "{\"target\":\"/zz/b/c\"}", "{\"k\":\"x\"}",
+                                       "{\"file\":\"/zz/b\",\"target\":\"/yy\"}"};
+    size_t before = buf->len;
+    maybe(buf, seed, 40, "tool", names, 3);
+    maybe(buf, seed, 30, "actor", actors, 2);
+    maybe(buf, seed, 50, "pathPrefix", prefixes, 4);
+    maybe(buf, seed, 50, "argEquals", args, 5);
+    if (buf->len == before) {
+        buf_text(buf, ",\"tool\":\"t\"");
+    }
+}
+
 /* The lists stay the same for a pair of policies: what their changes do is asked elsewhere. */
 static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uint32_t first_rule,
                             uint32_t rules)
@@ -68,12 +87,8 @@ static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uin
     static const char *const trees[] = {"{}", "{\"t\":[\"target\"]}", "{\"Grep\":[\"-path\"]}"};
     static const char *const effects[] = {"\"deny\",\"reason\":\"no\"", "\"auto_approve\"",
                                           "\"require_approval\""};
-    static const char *const names[] = {"\"t\"", "\"u\"", "\"Grep\""};
-    static const char *const prefixes[] = {"\"/\"", "\"/zz\"", "\"/zz/b\"", "\"/yy\""};
-    static const char *const actors[] = {"\"session_owner\"", "\"claude_process\""};
-    static const char *const args[] = {"{\"file\":\"/zz/b\"}", "{\"file\":\"/yy\"}",
-                                       "{\"target\":\"/zz/b/c\"}", "{\"k\":\"x\"}",
-                                       "{\"file\":\"/zz/b\",\"target\":\"/yy\"}"};
+    static const char *const never[] = {"\"allow\"", "\"deny\"", "\"require\"", "\"allow\",\"require\"",
+                                        "\"allow\",\"deny\""};
     static const char *const required[] = {"[]", "[\"*\"]", "[\"t\"]"};
     buf_reset(buf);
     buf_printf(buf, "{\"pathArguments\":%s,\"treeArguments\":%s,\"requireAuthoredPolicy\":%s,\"rules\":[",
@@ -81,21 +96,18 @@ static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uin
     for (uint32_t i = 0; i < rules; i++) {
         buf_printf(buf, "%s{\"id\":\"r%u\",\"effect\":%s,\"match\":{\"tier\":\"%s\"", i ? "," : "",
                    first_rule + i, effects[test_below(seed, 3)], test_below(seed, 3) ? "default" : "admin");
-        size_t before = buf->len;
-        maybe(buf, seed, 40, "tool", names, 3);
-        maybe(buf, seed, 30, "actor", actors, 2);
-        maybe(buf, seed, 50, "pathPrefix", prefixes, 4);
-        maybe(buf, seed, 50, "argEquals", args, 5);
-        if (buf->len == before) {
-            buf_text(buf, ",\"tool\":\"t\"");
-        }
+        random_fields(buf, seed);
+        buf_text(buf, "}}");
+    }
+    buf_text(buf, "],\"assertions\":[");
+    for (uint32_t i = 0; i < ASSERTIONS; i++) {
+        buf_printf(buf, "%s{\"name\":\"a%u\",\"never\":[%s],\"evenApproved\":%s,\"match\":{\"channel\":\"C\"",
+                   i ? "," : "", i, never[test_below(seed, 5)], test_below(seed, 2) ? "true" : "false");
+        random_fields(buf, seed);
         buf_text(buf, "}}");
     }
     buf_text(buf, "]}");
 }
-
-/* How many rules were neither dead nor shown to live. */
-static uint32_t lacking;
 
 static void check_dead(struct decider *d, const struct policy *policy, const struct decision *decisions,
                        const char *document)
@@ -124,10 +136,7 @@ static void check_dead(struct decider *d, const struct policy *policy, const str
         struct decision decision;
         buf_init(&call, 1 << 20);
         bool found = dead_witness(analysis, rule, &call);
-        /* Where a call must have several readings, a witness may need what only other rules tell: none is
-         * given. */
-        bool excused = policy->rules[rule].match.arg_count != 0;
-        bool here = !(is_dead && decides) && !(is_dead && found) && (found || !decides || excused) &&
+        bool here = !(is_dead && decides) && !(is_dead && found) && (found || !decides) &&
                     (!found || (decide(d, policy, buf_slice_of(&call), &decision) &&
                                 decision.rule == &policy->rules[rule] && decision.cause == CAUSE_NONE));
         if (!here && check_failed < 10) {
@@ -140,6 +149,98 @@ static void check_dead(struct decider *d, const struct policy *policy, const str
     CHECK(ok);
     analysis_destroy(analysis);
     findings_finish(&dead);
+}
+
+/* How many assertions were neither proved nor refuted. */
+static uint32_t unconfirmed;
+
+/* Whether a decision is one that an assertion says is never. */
+static bool is_bad(const struct assertion *assertion, uint32_t kind)
+{
+    return (kind == DECISION_ALLOW && (assertion->never & NEVER_ALLOW) != 0) ||
+           (kind == DECISION_DENY && (assertion->never & NEVER_DENY) != 0) ||
+           (kind == DECISION_REQUIRE &&
+            ((assertion->never & NEVER_REQUIRE) != 0 ||
+             ((assertion->never & NEVER_ALLOW) != 0 && assertion->even_approved)));
+}
+
+/* Whether a proof is about such a decision of a call with several readings: where those that are as little
+ * strict or less are bad as well. */
+static bool is_bad_for_all(const struct assertion *assertion, uint32_t kind)
+{
+    return is_bad(assertion, kind) && is_bad(assertion, DECISION_ALLOW) &&
+           (kind != DECISION_DENY || is_bad(assertion, DECISION_REQUIRE));
+}
+
+/* Whether an assertion is about the call: some reading of it has the match. */
+static bool is_about(struct decider *d, const struct policy *policy, const struct assertion *assertion,
+                     struct slice text, size_t *ret_readings)
+{
+    const struct call_defaults none = {0};
+    struct policy *space = policy->assertion_space;
+    struct rule asked = {.match = assertion->match};
+    bool about = false;
+    CHECK(call_read(&d->reader, text, &none) == CALL_OK &&
+          readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes, 0) ==
+              READINGS_OK &&
+          facts_make(&d->facts, space, &d->reader.call));
+    for (size_t i = 0; i < d->readings.count; i++) {
+        about = about || policy_match(space, &asked, &d->facts, &d->readings.list[i]) == FIELD_ALL;
+    }
+    *ret_readings = d->readings.count;
+    return about;
+}
+
+static bool check_assertion(struct decider *d, const struct policy *policy, const struct assertion *assertion,
+                            enum assertion_result result, struct slice witness,
+                            const struct decision *decisions)
+{
+    struct buf call;
+    struct decision decision;
+    size_t readings;
+    bool ok = result != ASSERTION_FAILED;
+    buf_init(&call, 1 << 16);
+    if (result == ASSERTION_REFUTED) {
+        ok = decide(d, policy, witness, &decision) && is_bad(assertion, decision.kind) &&
+             is_about(d, policy, assertion, witness, &readings);
+    }
+    for (size_t i = 0; ok && result == ASSERTION_PROVED && i < CALLS; i++) {
+        if (is_bad(assertion, decisions[i].kind)) {
+            write_call(&call, i);
+            ok = !is_about(d, policy, assertion, buf_slice_of(&call), &readings) ||
+                 (readings != 1 && !is_bad_for_all(assertion, decisions[i].kind));
+        }
+    }
+    if (!ok && check_failed < 10) {
+        printf("assertion %.*s: result %d, %.*s\n",
+               SLICE_FMT(policy_text(policy->assertion_space, assertion->name)), result,
+               SLICE_FMT(result == ASSERTION_REFUTED ? witness : buf_slice_of(&call)));
+    }
+    buf_finish(&call);
+    return ok;
+}
+
+static void check_assertions(struct decider *d, const struct policy *policy, const struct decision *decisions,
+                             const char *document)
+{
+    struct analysis *analysis = analysis_create(policy, policy->assertion_space, policy->assertions,
+                                                policy->assertion_count, &d->base);
+    CHECK(analysis != NULL);
+    test_index_assertions(policy);
+    for (uint32_t i = 0; analysis != NULL && i < policy->assertion_count; i++) {
+        struct buf call;
+        struct refutation refutation = {0};
+        buf_init(&call, 1 << 20);
+        enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
+        bool ok = check_assertion(d, policy, &policy->assertions[i], result, buf_slice_of(&call), decisions);
+        unconfirmed += result == ASSERTION_UNCONFIRMED;
+        if (!ok && check_failed < 10) {
+            printf("  of %s\n", document);
+        }
+        CHECK(ok);
+        buf_finish(&call);
+    }
+    analysis_destroy(analysis);
 }
 
 static void check_diff(struct decider *d, const struct policy *from, const struct policy *to,
@@ -206,6 +307,7 @@ int main(int argc, char **argv)
             if (policies[side] != NULL) {
                 decide_all(&d, policies[side], decisions[side]);
                 check_dead(&d, policies[side], decisions[side], text.ptr);
+                check_assertions(&d, policies[side], decisions[side], text.ptr);
             }
         }
         int failed = check_failed;
@@ -217,8 +319,9 @@ int main(int argc, char **argv)
         policy_destroy(policies[1]);
         buf_finish(&text);
     }
-    printf("%u rules of %llu documents without a witness\n", lacking, 2 * (unsigned long long)count);
-    CHECK(lacking <= count / 10);
+    printf("%u of %llu assertions neither proved nor refuted\n", unconfirmed,
+           ASSERTIONS * 2 * (unsigned long long)count);
+    CHECK(unconfirmed <= count / 50);
     call_reader_finish(&d.reader);
     readings_finish(&d.readings);
     facts_finish(&d.facts);

@@ -8,7 +8,6 @@
 
 #include "../../check.h"
 #include "build.h"
-#include "policy/index.h"
 
 /* ---- The scope: every value that a rule can name, and one like none of them ---- */
 
@@ -266,21 +265,6 @@ static bool is_bad(const struct policy *policy, const struct assertion *assertio
     }
 }
 
-/* Nobody looks calls up in an assertion's space but this test: as if the assertions were its rules. */
-static void index_assertions(const struct policy *policy)
-{
-    struct policy *space = policy->assertion_space;
-    space->rule_count = space->order_count = policy->assertion_count;
-    space->rules = calloc(policy->assertion_count, sizeof(*space->rules));
-    space->order = arena_array(&space->arena, policy->assertion_count, sizeof(*space->order));
-    CHECK(space->rules != NULL && space->order != NULL);
-    for (uint32_t i = 0; i < policy->assertion_count; i++) {
-        space->rules[i].match = policy->assertions[i].match;
-        space->order[i] = i;
-    }
-    CHECK(index_build(space));
-}
-
 static bool refuted_by_points(const struct universe *scope, const struct policy *policy,
                               const struct assertion *assertion, const uint32_t *points)
 {
@@ -290,7 +274,7 @@ static bool refuted_by_points(const struct universe *scope, const struct policy 
     bool refuted = false;
     CHECK(facts_init(&facts));
     if (space->index == NULL) {
-        index_assertions(policy);
+        test_index_assertions(policy);
     }
     for (size_t i = 0; i < BARE_POINTS && !refuted; i++) {
         if (!facts_make(&facts, space, &scope->calls[i])) {
@@ -422,9 +406,12 @@ static bool has_all(const struct policy *policy, const struct printed *printed, 
     return true;
 }
 
+static const struct reading no_path = {.kind = READING_NO_PATH};
+
 /* Counts for each point the classes that have it: those of its own change in the low half, others in the high
  * one. */
-static void count_class(const struct universe *scope, const struct diff_class *class, const uint32_t *was,
+static void count_class(const struct universe *scope, const struct diff_class *class,
+                        const struct reading *readings, size_t reading_count, const uint32_t *was,
                         const uint32_t *is, uint32_t from, uint32_t to, uint8_t *counts)
 {
     struct printed *list = calloc(class->except_count + 1, sizeof(*list));
@@ -446,11 +433,11 @@ static void count_class(const struct universe *scope, const struct diff_class *c
             CHECK(false);
             break;
         }
-        for (size_t p = 0; p < COUNT(paths); p++) {
-            size_t at = i * COUNT(paths) + p;
-            bool in = has_all(policy, &list[0], call, &facts, &scope->readings[p]);
+        for (size_t p = 0; p < reading_count; p++) {
+            size_t at = i * reading_count + p;
+            bool in = has_all(policy, &list[0], call, &facts, &readings[p]);
             for (size_t e = 0; in && e < class->except_count; e++) {
-                in = !has_all(policy, &list[1 + e], call, &facts, &scope->readings[p]);
+                in = !has_all(policy, &list[1 + e], call, &facts, &readings[p]);
             }
             counts[at] = (uint8_t)(counts[at] + (!in ? 0 : was[at] == from && is[at] == to ? 1 : 16));
         }
@@ -482,6 +469,70 @@ static void check_counts(const struct universe *scope, const struct policy *from
     CHECK(wrong == 0);
 }
 
+/* ---- Calls with a path that cannot be resolved ---- */
+
+/* What decides each call, or where evaluation stops: 0 the default deny, 1 the default allow, 2 + rule. */
+static uint32_t *decide_unreadable(const struct universe *scope, const struct policy *policy)
+{
+    const struct reading unreadable = {.kind = READING_UNREADABLE};
+    uint32_t *points = calloc(BARE_POINTS, sizeof(*points));
+    struct facts facts;
+    CHECK(facts_init(&facts));
+    for (size_t i = 0; i < BARE_POINTS && facts_make(&facts, policy, &scope->calls[i]); i++) {
+        struct decision d = policy_evaluate_linear(policy, &facts, &unreadable, 1, NULL);
+        points[i] = d.rule != NULL ? 2 + (uint32_t)(d.rule - policy->rules) : d.kind == DECISION_ALLOW;
+    }
+    facts_finish(&facts);
+    return points;
+}
+
+static bool is_stopped(const struct policy *policy, uint32_t winner)
+{
+    return winner >= 2 && (policy->rules[winner - 2].match.path_prefix != 0 ||
+                           policy->rules[winner - 2].match.path_component != 0);
+}
+
+/* change_of, where stopping is a deny. */
+static int unreadable_change(const struct policy *from, uint32_t a, const struct policy *to, uint32_t b)
+{
+    return change_of(from, is_stopped(from, a) ? 0 : a, to, is_stopped(to, b) ? 0 : b);
+}
+
+static void compare_unreadable(const struct universe *scope, const struct policy *from,
+                               const struct policy *to)
+{
+    uint32_t *was = decide_unreadable(scope, from), *is = decide_unreadable(scope, to);
+    uint8_t *counts = calloc(BARE_POINTS, sizeof(*counts));
+    size_t wrong = 0;
+    struct diff diff;
+    diff_init(&diff);
+    diff_find_unreadable(from, to, &scope->base, DIFF_EXCEPT, &diff);
+    bool ok = !diff.failed;
+    for (size_t i = 0; i < diff.count; i++) {
+        const struct diff_class *class = &diff.list[i];
+        struct decision a, b;
+        uint32_t x = winner_of(from, &class->from), y = winner_of(to, &class->to);
+        ok = ok && class->weaker == (unreadable_change(from, x, to, y) == 2) && class->witness.ptr != NULL &&
+             decide_text(scope, from, class->witness, &a) && decide_text(scope, to, class->witness, &b) &&
+             a.kind == class->from.kind && b.kind == class->to.kind;
+        ok = ok && class->from.stops == is_stopped(from, x) && class->to.stops == is_stopped(to, y);
+        count_class(scope, class, &no_path, 1, was, is, x, y, counts);
+    }
+    for (size_t i = 0; i < BARE_POINTS; i++) {
+        bool stops = is_stopped(from, was[i]) || is_stopped(to, is[i]);
+        wrong += counts[i] != (stops && unreadable_change(from, was[i], to, is[i]) != 0);
+    }
+    if ((!ok || wrong != 0) && check_failed < 20) {
+        printf("%zu calls with an unreadable path are not in the class of their change; classes hold: %d\n",
+               wrong, ok);
+    }
+    CHECK(ok && wrong == 0);
+    diff_finish(&diff);
+    free(was);
+    free(is);
+    free(counts);
+}
+
 static void compare_diff(const struct universe *scope, const struct policy *from, const struct policy *to,
                          const uint32_t *was, const uint32_t *is)
 {
@@ -502,7 +553,7 @@ static void compare_diff(const struct universe *scope, const struct policy *from
         ok = ok && class->weaker == (change_of(from, a, to, b) == 2) && class->list == NULL &&
              decided_by(scope, from, class->witness, class->from.kind, class->from.rule) &&
              decided_by(scope, to, class->witness, class->to.kind, class->to.rule);
-        count_class(scope, class, was, is, a, b, counts);
+        count_class(scope, class, scope->readings, COUNT(paths), was, is, a, b, counts);
     }
     for (size_t i = 0; i < cells; i++) {
         if (there[i] != listed[i] && check_failed < 20) {
@@ -539,6 +590,7 @@ static struct policy *compare_one(const struct universe *scope, struct slice tex
     analysis_destroy(analysis);
     if (before != NULL) {
         compare_diff(scope, before, policy, points_before, points);
+        compare_unreadable(scope, before, policy);
     }
     return policy;
 }
