@@ -134,9 +134,17 @@ void gate_tick(struct gate *gate)
     desk_sweep(&gate->desk, times_now());
 }
 
+/* A change of our own (a request that has timed out) is no other connection's, and what was changed may not
+ * have been readable when it was looked at: a look too many costs little, one too few holds a call for ever.
+ */
+#define LOOK_EVERY_NS 1000000000u
+
 bool gate_people_moved(struct gate *gate)
 {
-    return store_changed(gate->desk.store);
+    uint64_t now = clock_mono_ns();
+    bool moved = store_changed(gate->desk.store) || now - gate->looked_ns >= LOOK_EVERY_NS;
+    gate->looked_ns = moved ? now : gate->looked_ns;
+    return moved;
 }
 
 enum request_state gate_held_state(struct gate *gate, const struct held *held)

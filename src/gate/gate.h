@@ -103,7 +103,8 @@ void gate_tick(struct gate *gate);
 
 /* ---- Held calls ---- */
 
-/* Whether anything may have changed in the store since last asked: then look at each held call. Cheap. */
+/* Whether anything may have changed in the store since this last said so: then look at each held call. Cheap.
+ * True once a second in any case. */
 bool gate_people_moved(struct gate *gate);
 
 /* Where a held call stands: REQUEST_WAITING, or how it ended. A store that cannot be read is REQUEST_WAITING.

@@ -64,6 +64,7 @@ struct gate {
     uint64_t reloads; /* tried, adopted or not */
     struct registry registry;
     bool registered;
+    uint64_t looked_ns; /* when gate_people_moved said so last */
 
     /* The turn. */
     bool turn_failed; /* an event of the turn could not be staged or written */

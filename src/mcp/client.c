@@ -5,10 +5,6 @@
 /* How often a client that asked for progress hears that its call waits. */
 #define PROGRESS_EVERY_MS 5000
 
-/* Held calls are looked at this often even when the store says that nothing has moved: requests also end by
- * time. */
-#define LOOK_EVERY_MS 1000
-
 static const struct slice no_code = {0};
 
 /* ---- Refusals and denials ---- */
@@ -243,8 +239,7 @@ void client_look_at_held(struct proxy *p)
         return;
     }
     uint64_t now = uv_now(&p->loop);
-    bool look = gate_people_moved(p->gate) || now - p->looked_ms >= LOOK_EVERY_MS;
-    p->looked_ms = look ? now : p->looked_ms;
+    bool look = gate_people_moved(p->gate);
     struct held_call *call = p->held.first, *next;
     for (; call != NULL; call = next) {
         next = call->next;

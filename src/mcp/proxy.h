@@ -33,9 +33,8 @@ struct proxy {
     struct roots roots; /* that the client told */
     struct turn turn;
     struct buf scratch;
-    uint64_t looked_ms; /* when the held calls were last looked at */
-    size_t left[2];     /* for the client and for the server, at the last tick */
-    uint64_t moved_ms;  /* when either last read some of it, or the server said something */
+    size_t left[2];    /* for the client and for the server, at the last tick */
+    uint64_t moved_ms; /* when either last read some of it, or the server said something */
     unsigned drains_left;
     bool leaving;     /* the client has gone, or we were told to end */
     bool server_gone; /* no more comes from the server */

@@ -1,6 +1,6 @@
 // What the end-to-end tests share: a tiny runner, the command in front of a server, and a raw peer.
 //
-// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--callgate PATH] [--only TEXT]
+// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--callgate PATH] [--clock PATH] [--only TEXT]
 // [--under sanitizers|valgrind]`.
 // It ends with a line `N passed, N failed` and exits 1 if anything failed, 77 if the npm packages are absent.
 import { spawn, spawnSync } from 'node:child_process';
@@ -26,6 +26,8 @@ function option(name, otherwise) {
 // via: what stands between client and server. `pass` proves that the client code survives a process between.
 export const via = option('via', 'gate');
 export const callgate = resolve(option('callgate', join(here, '../../build/callgate')));
+// clock: the library that puts a process's clocks forward (peers/clock.c).
+const clock = resolve(option('clock', join(here, '../../build/tests/e2e/clock.so')));
 // under: what watches the gate's memory; a word from it fails the test, and memory itself is not measured then.
 export const under = option('under', '');
 const patience = under === 'valgrind' ? 8 : 1;
@@ -61,6 +63,7 @@ export function test(name, fn, { timeout = 30_000 } = {}) {
 // What a test gets: a private directory, a private state directory, and a list of things to undo.
 class Context {
     undo = [];
+    clock = clock;
     constructor() {
         this.dir = realpathSync(mkdtempSync(join(tmpdir(), 'callgate-e2e-')));
         this.state = join(this.dir, 'state');
