@@ -316,7 +316,7 @@ int main(int argc, char **argv)
     work.path_arguments = strcmp(work.name, "paths") == 0;
     work.crowded = work.path_arguments || strcmp(work.name, "crowded") == 0;
     work.rules = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
-    if ((!work.crowded && strcmp(work.name, "synthetic") != 0) || work.rules < 20 ||
+    if ((!work.crowded && strcmp(work.name, "synthetic") != 0) || work.rules < ASSERTIONS ||
         work.rules > LIMIT_RULES) {
         fputs("usage: analysis synthetic|crowded|paths RULES\n", stderr);
         return 2;
