@@ -112,6 +112,8 @@ typedef struct cg_finding {
     const char *later;   /* of shadow warnings: rule ids; else "" */
     const char *earlier;
     int cross_tier;
+    /* An id, a pointer or a file's name may hold a NUL; behind each text stands one more. */
+    size_t file_length, pointer_length, rule_length, message_length, later_length, earlier_length;
 } cg_finding;
 
 /* Errors first, each kind in order of document and place. cg_report_get returns 0 when there is no such

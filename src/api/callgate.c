@@ -168,6 +168,12 @@ int cg_report_get(const cg_report *report, size_t index, cg_finding *ret_finding
         .later = text_of(f->later),
         .earlier = text_of(f->earlier),
         .cross_tier = f->cross_tier,
+        .file_length = f->file_name.len,
+        .pointer_length = f->pointer.len,
+        .rule_length = f->rule.len,
+        .message_length = f->message.len,
+        .later_length = f->later.len,
+        .earlier_length = f->earlier.len,
     };
     return 1;
 }

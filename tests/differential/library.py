@@ -6,7 +6,7 @@ import json
 import os
 
 TIERS = {None: 0, "admin": 1, "user": 2, "workspace": 3}
-c_text, c_size = ctypes.c_char_p, ctypes.c_size_t
+c_text, c_size, pointer = ctypes.c_char_p, ctypes.c_size_t, ctypes.c_void_p
 
 
 class Document(ctypes.Structure):
@@ -19,9 +19,10 @@ class Base(ctypes.Structure):
 
 
 class Finding(ctypes.Structure):
-    _fields_ = [("size", c_size), ("severity", ctypes.c_int), ("code", c_text), ("file", c_text), ("line", ctypes.c_uint32),
-                ("column", ctypes.c_uint32), ("pointer", c_text), ("rule", c_text), ("message", c_text), ("later", c_text),
-                ("earlier", c_text), ("cross_tier", ctypes.c_int)]
+    _fields_ = [("size", c_size), ("severity", ctypes.c_int), ("code", c_text), ("file", pointer), ("line", ctypes.c_uint32),
+                ("column", ctypes.c_uint32), ("pointer", pointer), ("rule", pointer), ("message", pointer), ("later", pointer),
+                ("earlier", pointer), ("cross_tier", ctypes.c_int), *((name + "_length", c_size) for name in (
+                    "file", "pointer", "rule", "message", "later", "earlier"))]
 
 
 class Approval(ctypes.Structure):
@@ -43,7 +44,6 @@ class Library:
     def __init__(self, path):
         lib = self.lib = ctypes.CDLL(os.path.abspath(path))
         self.buffer = ctypes.create_string_buffer(1 << 16)
-        pointer = ctypes.c_void_p
         for name, result, *arguments in (
                 ("cg_policy_load", pointer, pointer, c_size, pointer, pointer), ("cg_policy_free", None, pointer),
                 ("cg_policy_rules", c_size, pointer), ("cg_report_get", ctypes.c_int, pointer, c_size, pointer),
@@ -65,15 +65,16 @@ class Library:
         policy = self.lib.cg_policy_load(array, len(documents), ctypes.byref(base), ctypes.byref(report))
         found, each = [], Finding(size=ctypes.sizeof(Finding))
         while self.lib.cg_report_get(report, len(found), ctypes.byref(each)):
-            found.append({name: value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-                          for name, value in ((field[0], getattr(each, field[0])) for field in Finding._fields_)})
+            found.append({name: self.text_of(each, name) for name, _ in Finding._fields_})
         self.lib.cg_report_free(report)
         return policy, found
 
     @staticmethod
-    def seen(text):
-        """What a caller of callgate.h sees of a finding's text: it ends at a NUL."""
-        return text and text.split("\0")[0]
+    def text_of(found, name):
+        value = getattr(found, name)
+        if hasattr(found, name + "_length"):
+            return ctypes.string_at(value, getattr(found, name + "_length")).decode("utf-8", "replace")
+        return value.decode() if isinstance(value, bytes) else value
 
     @staticmethod
     def base(cwd, home, roots=()):
