@@ -28,13 +28,15 @@ static struct slice text_of(const struct json_doc *doc, const struct json_value 
     return json_is(value, JSON_STRING) ? json_str(value) : (struct slice){0};
 }
 
-static bool read_event(struct decided *event)
+static void read_event(struct decided *event)
 {
     const struct json_doc *doc = &event->doc;
     const struct json_value *root = json_root(doc), *session = json_get(doc, root, "sessionKey"),
                             *seq = json_get(doc, root, "seq");
     int64_t number = 0;
-    struct slice kind = text_of(doc, root, "kind");
+    event->kind = text_of(doc, root, "kind");
+    event->reason = text_of(doc, root, "reason");
+    event->seq = 0;
     event->outcome = text_of(doc, root, "outcome");
     event->rule = text_of(doc, root, "ruleId");
     event->ts = text_of(doc, root, "ts");
@@ -47,29 +49,37 @@ static bool read_event(struct decided *event)
     event->input = json_get(doc, root, "input");
     if (json_is(seq, JSON_NUMBER) && json_number_int(json_str(seq), &number) == JSON_INT_OK && number > 0)
         event->seq = (uint64_t)number;
-    return slice_is(kind, "policy.allow") || slice_is(kind, "policy.deny") ||
-           slice_is(kind, "policy.require");
+    event->is_decision = slice_is(event->kind, "policy.allow") || slice_is(event->kind, "policy.deny") ||
+                         slice_is(event->kind, "policy.require");
 }
 
-enum decided_result decided_next(struct decided_reader *reader)
+enum decided_result decided_next_event(struct decided_reader *reader)
 {
     struct slice line = {0};
     struct json_error error;
     /* An event's input may be as deep as a call's, inside the event. */
     const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH + 4, .max_bytes = LIMIT_MESSAGE_BYTES};
     enum line_result result;
-    while ((result = lines_next(&reader->lines, &line)) == LINE_READ) {
+    if ((result = lines_next(&reader->lines, &line)) == LINE_READ) {
         reader->line++;
         if (!json_parse(&reader->event.doc, line, &options, &error)) {
             say("%s:%llu: no event: %s; see `callgate journal verify`", reader->file,
                 (unsigned long long)reader->line, error.detail ? error.detail : "not JSON");
             return DECIDED_FAILED;
         }
-        if (read_event(&reader->event))
-            return DECIDED_ONE;
+        read_event(&reader->event);
+        return DECIDED_ONE;
     }
     if (result == LINE_END)
         return DECIDED_END;
     say("%s:%llu: cannot be read", reader->file, (unsigned long long)reader->line + 1);
     return DECIDED_FAILED;
+}
+
+enum decided_result decided_next(struct decided_reader *reader)
+{
+    enum decided_result result;
+    while ((result = decided_next_event(reader)) == DECIDED_ONE && !reader->event.is_decision)
+        ;
+    return result;
 }

@@ -5,10 +5,11 @@
 #include "cli/lines.h"
 #include "json/json.h"
 
-/* One event policy.allow, policy.deny or policy.require. The slices live until the next one is read. */
+/* One event. The slices live until the next one is read. */
 struct decided {
     struct json_doc doc;
-    struct slice outcome, rule, ts, tool, server, channel, thread, actor, call_hash;
+    bool is_decision; /* policy.allow, policy.deny or policy.require */
+    struct slice kind, outcome, rule, reason, ts, tool, server, channel, thread, actor, call_hash;
     const struct json_value *input; /* NULL: none */
     uint64_t seq;
 };
@@ -33,5 +34,8 @@ enum decided_result {
 
 /* The next decision; passes other events over. Verifies nothing: that is `journal verify`. */
 enum decided_result decided_next(struct decided_reader *reader);
+
+/* The next event, whatever it is. */
+enum decided_result decided_next_event(struct decided_reader *reader);
 
 #endif

@@ -3,19 +3,26 @@
 #include "base/utf8.h"
 #include "cli/approvals.h"
 #include "cli/commands.h"
+#include "cli/journal_show.h"
+#include "cli/journals.h"
 #include "cli/options.h"
-#include "gate/state.h"
 
-static const char usage[] = "usage: callgate journal verify [--head FILE] [--state DIR] [FILE...]\n"
-                            "       callgate journal head [--state DIR] [FILE]\n\n"
-                            "verify  checks that nobody changed, removed, added or moved an event; several "
-                            "files are one chain, in order\n"
-                            "head    prints the hash and number of the last event: keep it elsewhere, and "
-                            "verify --head tells a journal\n"
-                            "        whose end was cut off\n\n"
-                            "Without FILE, the journal of the state directory (default: "
-                            "~/.local/state/callgate).\n\n"
-                            "Exit: 0 verified, 1 a fault, 2 could not be done.\n";
+static const char usage[] =
+    "usage: callgate journal show [--decisions] [--denied] [--session CHANNEL[/THREAD]] [--state DIR] "
+    "[FILE...]\n"
+    "       callgate journal verify [--head FILE] [--state DIR] [FILE...]\n"
+    "       callgate journal head [--state DIR] [FILE]\n\n"
+    "show    prints the events for a person, one a line; of an input its beginning\n"
+    "verify  checks that nobody changed, removed, added or moved an event; several files are one chain, in "
+    "order\n"
+    "head    prints the hash and number of the last event: keep it elsewhere, and verify --head tells a "
+    "journal\n"
+    "        whose end was cut off\n\n"
+    "  --decisions           only what was decided\n"
+    "  --denied              only what was denied\n"
+    "  --session CHANNEL[/THREAD]  only what belongs to this session\n\n"
+    "Without FILE, the journal of the state directory (default: ~/.local/state/callgate).\n\n"
+    "Exit: 0 shown or verified, 1 a fault, 2 could not be done.\n";
 
 static void tell_fault(const struct journal_fault *fault)
 {
@@ -75,48 +82,38 @@ static int head(const char *file)
     return code;
 }
 
-/* The journal of the state directory, which --state names or else is this user's own. */
-static bool default_journal(const char *state, struct buf *ret_file)
-{
-    if (state)
-        buf_text(ret_file, state);
-    else if (!gate_default_state_dir(ret_file))
-        return false;
-    buf_text(ret_file, "/" STATE_JOURNAL);
-    buf_byte(ret_file, '\0');
-    return buf_ok(ret_file);
-}
-
 static int run(int argc, char **argv)
 {
     struct options options;
+    struct shown shown = {0};
     const char *head_file = NULL, *state = NULL;
-    const struct option_spec own[] = {{"head", OPTION_VALUE, &head_file}, {"state", OPTION_VALUE, &state}};
-    int code = options_read(&options, &command_journal, argc, argv, 0, own, 2);
+    const struct option_spec own[] = {
+        {"head", OPTION_VALUE, &head_file},           {"state", OPTION_VALUE, &state},
+        {"denied", OPTION_FLAG, &shown.denied},       {"session", OPTION_VALUE, &shown.session},
+        {"decisions", OPTION_FLAG, &shown.decisions},
+    };
+    int code = options_read(&options, &command_journal, argc, argv, 0, own, 5);
     if (code != -1)
         return code;
-    struct buf file;
-    buf_init(&file, 64u << 10);
     const char *verb = options.argc > 0 ? options.argv[0] : "";
-    const char *const *files = (const char *const *)options.argv + 1;
     size_t count = options.argc > 0 ? (size_t)options.argc - 1 : 0;
-    if (strcmp(verb, "verify") != 0 && (strcmp(verb, "head") != 0 || head_file || count > 1)) {
-        code = usage_error(&command_journal, "say 'verify [FILE...]' or 'head [FILE]'");
-    } else if (count > 0 && state) {
-        code = usage_error(&command_journal, "name files, or a state directory, not both");
-    } else if (count == 0 && !default_journal(state, &file)) {
-        code = usage_error(&command_journal, "the home directory cannot be told; name a journal");
-    } else {
-        const char *only = file.ptr;
-        if (count == 0) {
-            files = &only;
-            count = 1;
-        }
-        code = strcmp(verb, "verify") == 0 ? verify(files, count, head_file) : head(files[0]);
-    }
-    buf_finish(&file);
+    bool is_verify = strcmp(verb, "verify") == 0, is_head = strcmp(verb, "head") == 0,
+         is_show = strcmp(verb, "show") == 0, narrows = shown.denied || shown.decisions || shown.session;
+    struct journals journals = {0};
+    if ((!is_verify && !is_head && !is_show) || (is_head && count > 1))
+        code = usage_error(&command_journal, "say 'show [FILE...]', 'verify [FILE...]' or 'head [FILE]'");
+    else if ((head_file && !is_verify) || (narrows && !is_show))
+        code = usage_error(&command_journal, "'%s' does not take this option", verb);
+    else
+        code =
+            journals_find(&journals, &command_journal, (const char *const *)options.argv + 1, count, state);
+    if (code == -1)
+        code = is_verify ? verify(journals.files, journals.count, head_file)
+               : is_show ? journal_show(journals.files, journals.count, &shown)
+                         : head(journals.files[0]);
+    journals_finish(&journals);
     options_finish(&options);
     return code;
 }
 
-const struct command command_journal = {"journal", "verify a journal, or print its head", usage, run};
+const struct command command_journal = {"journal", "show or verify a journal, or print its head", usage, run};

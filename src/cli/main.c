@@ -6,8 +6,11 @@
 
 #include "base/standard.h"
 #include "cli/commands.h"
+#include "policy/schema.h"
 
 mode_t umask_at_start;
+
+#define COMMANDS_MOST 64
 
 static int help(FILE *to, int code)
 {
@@ -23,6 +26,19 @@ static int help(FILE *to, int code)
 static int compare(const void *name, const void *command)
 {
     return strcmp(name, (*(const struct command *const *)command)->name);
+}
+
+static int unknown(const char *name)
+{
+    struct choice choices[COMMANDS_MOST + 1] = {{0}};
+    for (size_t i = 0; i < command_count && i < COMMANDS_MOST; i++)
+        choices[i].name = commands[i]->name;
+    const char *near = schema_advise_choice(choices, slice_of(name));
+    if (near)
+        say("there is no command '%s': did you mean '%s'? 'callgate --help' lists them", name, near);
+    else
+        say("there is no command '%s'; 'callgate --help' lists them", name);
+    return EXIT_UNABLE;
 }
 
 int main(int argc, char **argv)
@@ -48,9 +64,7 @@ int main(int argc, char **argv)
         return help(stdout, EXIT_YES);
     const struct command *const *command =
         bsearch(argv[1], commands, command_count, sizeof *commands, compare);
-    if (!command) {
-        say("there is no command '%s'; 'callgate --help' lists them", argv[1]);
-        return EXIT_UNABLE;
-    }
+    if (!command)
+        return unknown(argv[1]);
     return (*command)->run(argc - 1, argv + 1);
 }

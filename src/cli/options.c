@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "policy/schema.h"
 
 #define OWN_OPTIONS_MOST 24
 #define HELP_OPTION      1
@@ -114,6 +115,18 @@ static size_t common_specs(struct options *options, unsigned groups, struct opti
     return n;
 }
 
+static int unknown_option(const struct command *command, const char *given, const struct option_spec *specs,
+                          size_t count)
+{
+    struct choice choices[OWN_OPTIONS_MOST + 8] = {{0}};
+    for (size_t i = 0; i < count; i++)
+        choices[i].name = specs[i].name;
+    const char *near =
+        strncmp(given, "--", 2) == 0 ? schema_advise_choice(choices, slice_of(given + 2)) : NULL;
+    return near ? usage_error(command, "unknown option %s: did you mean --%s?", given, near)
+                : usage_error(command, "unknown option %s", given);
+}
+
 static int parse(struct options *options, const struct command *command, int argc, char **argv,
                  const struct option_spec *specs, size_t count)
 {
@@ -133,7 +146,7 @@ static int parse(struct options *options, const struct command *command, int arg
         if (c == ':')
             return usage_error(command, "%s needs a value", argv[optind - 1]);
         if (c < FIRST_OPTION)
-            return usage_error(command, "unknown option %s", argv[optind - 1]);
+            return unknown_option(command, argv[optind - 1], specs, count);
         const struct option_spec *spec = &specs[c - FIRST_OPTION];
         if (spec->kind == OPTION_FLAG)
             *(bool *)spec->target = true;

@@ -4,11 +4,12 @@
 #include "cli/calls.h"
 #include "cli/commands.h"
 #include "cli/decided.h"
+#include "cli/journals.h"
 #include "cli/options.h"
 #include "journal/journal.h"
 
 static const char usage[] =
-    "usage: callgate replay --policy [TIER=]NEW... [OPTION...] JOURNAL...\n\n"
+    "usage: callgate replay --policy [TIER=]NEW... [OPTION...] [JOURNAL...]\n\n"
     "Judges the journalled calls by another policy and lists the decisions that would have been different. "
     "Paths are\n"
     "resolved as they are now. A call whose input was redacted or shortened in the journal is judged by what "
@@ -17,6 +18,7 @@ static const char usage[] =
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
     "  --format json         one JSON object a line: "
     "{\"seq\",\"ts\",\"tool\",\"from\",\"to\",\"weaker\",\"exact\"}\n"
+    "  --state DIR           without JOURNAL: the one of this state directory, or else of this user's own\n"
     "  --cwd DIR, --home DIR, --root DIR  what relative paths and ~ start from\n\n"
     "Exit: 0 nothing would have been different, 1 something would, 2 could not be done.\n";
 
@@ -148,12 +150,12 @@ static void one_event(struct replay *replay, const struct decided *event)
     write_flip(replay, event, weaker, exact);
 }
 
-static int replay_files(struct replay *replay, const struct options *options)
+static int replay_files(struct replay *replay, const char *const *files, size_t count)
 {
     struct decided_reader reader;
-    for (int i = 0; i < options->argc; i++) {
+    for (size_t i = 0; i < count; i++) {
         enum decided_result result;
-        if (!decided_open(&reader, options->argv[i]))
+        if (!decided_open(&reader, files[i]))
             return EXIT_UNABLE;
         while ((result = decided_next(&reader)) == DECIDED_ONE)
             if (reader.event.call_hash.len) /* a call that could not even be read has none */
@@ -177,23 +179,29 @@ static int run(int argc, char **argv)
     static struct replay replay;
     struct options options;
     struct policy *policy = NULL;
+    struct journals journals;
+    const char *state = NULL;
+    const struct option_spec own[] = {{"state", OPTION_VALUE, &state}};
     int code = options_read(&options, &command_replay, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT,
-                            NULL, 0);
+                            own, 1);
     if (code != -1)
         return code;
-    code = EXIT_UNABLE;
-    if (options.argc == 0)
-        code = usage_error(&command_replay, "name a journal");
-    else if ((policy = options_load_policy(&command_replay, &options)) != NULL &&
-             judge_init(&replay.judge, policy, &options.base)) {
-        replay.json = options.json;
-        buf_init(&replay.call, (size_t)2 * LIMIT_MESSAGE_BYTES);
-        buf_init(&replay.out, (size_t)1 << 30);
-        code = replay_files(&replay, &options);
-        buf_finish(&replay.call);
-        buf_finish(&replay.out);
-        judge_finish(&replay.judge);
+    code = journals_find(&journals, &command_replay, (const char *const *)options.argv, (size_t)options.argc,
+                         state);
+    if (code == -1) {
+        code = EXIT_UNABLE;
+        if ((policy = options_load_policy(&command_replay, &options)) != NULL &&
+            judge_init(&replay.judge, policy, &options.base)) {
+            replay.json = options.json;
+            buf_init(&replay.call, (size_t)2 * LIMIT_MESSAGE_BYTES);
+            buf_init(&replay.out, (size_t)1 << 30);
+            code = replay_files(&replay, journals.files, journals.count);
+            buf_finish(&replay.call);
+            buf_finish(&replay.out);
+            judge_finish(&replay.judge);
+        }
     }
+    journals_finish(&journals);
     policy_destroy(policy);
     options_finish(&options);
     return code;

@@ -2,6 +2,7 @@
 
 #include "analysis/analysis.h"
 #include "base/utf8.h"
+#include "policy/schema.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -167,6 +168,23 @@ static struct finding *file_finding(struct findings *errors, const struct source
     return finding;
 }
 
+/* A word before a `=` that is no tier is part of the name: where there is no such file, it may not have been
+ * meant so. */
+static void add_tier_advice(char *text, size_t size, const char *path)
+{
+    const char *equals = strchr(path, '=');
+    struct slice word = {path, equals ? (size_t)(equals - path) : 0};
+    if (word.len == 0 || word.len > 40 || memchr(word.ptr, '/', word.len))
+        return;
+    const char *near = schema_advise_choice(schema_tiers, word);
+    if (near && strcmp(near, "default") != 0)
+        snprintf(text, size, "; the '=' is taken as part of its name: did you mean the tier, %s=%s?", near,
+                 equals + 1);
+    else
+        snprintf(text, size,
+                 "; the '=' is taken as part of its name, for a tier is admin, user or workspace");
+}
+
 static enum read_result read_source(const struct source_file *file, uint32_t index, struct buf *text,
                                     struct findings *errors)
 {
@@ -183,8 +201,11 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
     if (fd < 0) {
         if (errno == ENOENT && file->optional)
             return READ_ABSENT;
-        char why[256];
-        snprintf(why, sizeof why, "cannot be opened: %s", strerror(errno));
+        char why[512];
+        int failure = errno;
+        int len = snprintf(why, sizeof why, "cannot be opened: %s", strerror(failure));
+        if (failure == ENOENT)
+            add_tier_advice(why + len, sizeof why - (size_t)len, file->path);
         file_finding(errors, file, index, why);
         return READ_FAILED;
     }

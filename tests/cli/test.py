@@ -219,6 +219,15 @@ def test_check_and_assert():
         run("check", "--policy", f.write("d.json", document), code=0)
 
 
+def test_slips():
+    with Folder() as f:
+        for argv, word in ((["chekc"], "did you mean 'check'?"), (["eval", "--polcy", "x"], "did you mean --policy?"),
+                           (["eval", "--policy", f"wokspace={f.path}/p", "-"], f"did you mean the tier, workspace={f.path}/p?"),
+                           (["eval", "--policy", f"wrk={f.path}/p", "-"], "a tier is admin, user or workspace")):
+            seen = run(*argv, code=2).stderr
+            check(f"{argv} is advised", word in seen, seen)
+
+
 class Gate:
     """`callgate run` in front of a server that answers everything."""
 
@@ -303,6 +312,15 @@ def test_running_gate():
         check("no gate is left", json.loads(run("status", "--format", "json", *state).stdout)["gates"] == [])
 
         journal = os.path.join(gate.state, "journal.jsonl")
+        shown = run("journal", "show", "--state", gate.state, code=0).stdout.splitlines()
+        check("a line for each event", len(shown) == sum(1 for _ in open(journal)) and "system.boot" in shown[0], shown)
+        denied = run("journal", "show", "--denied", "--session", "local", journal, code=0).stdout
+        check("what was denied, and why", "by 'no-rm'  (gone is gone)" in denied and "policy.allow" not in denied, denied)
+        check("of another session nothing", run("journal", "show", "--session", "elsewhere", journal, code=0).stdout == "")
+        run("journal", "show", "--state", gate.state, journal, code=2)
+        run("journal", "verify", "--denied", journal, code=2)
+        done = run("replay", "--policy", policy, "--state", gate.state, code=0)
+        check("the journal of the state directory", "0 would have been different" in done.stdout, done.stdout)
         done = run("replay", "--policy", policy, journal, code=0)
         check("nothing flips", "0 would have been different" in done.stdout, done.stdout)
         new = f.write("new.json", [ALLOW_LS, dict(DENY_RM, effect="auto_approve", **{"reason": None})])
@@ -346,6 +364,7 @@ test_diff()
 test_what_a_class_is_less()
 test_what_a_proof_says()
 test_check_and_assert()
+test_slips()
 if SERVER:
     test_running_gate()
     test_reload_under_load()
