@@ -75,8 +75,8 @@ void judge_explain(struct judge *judge, struct buf *buf)
     }
     if (decide_hash(&judge->decider, &judge->reader.call, hash))
         judge->approvals.call_hash = hash;
-    policy_explain(buf, judge->policy, &judge->reader.call, &judge->decider.facts,
-                   judge->decider.readings.list, judge->decider.readings.count, &judge->approvals);
+    policy_explain(buf, judge->policy, &judge->reader.call, judge->decider.readings.list,
+                   judge->decider.readings.count, &judge->approvals);
     judge->approvals.call_hash = NULL;
 }
 

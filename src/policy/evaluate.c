@@ -84,8 +84,8 @@ struct decision policy_scan(const struct policy *policy, const struct facts *fac
     return decide_by_default(&facts->names[reading->name]);
 }
 
-static struct decision by_index(const struct policy *policy, const struct facts *facts,
-                                const struct reading *reading, const struct approvals *approvals)
+static inline struct decision by_index(const struct policy *policy, const struct facts *facts,
+                                       const struct reading *reading, const struct approvals *approvals)
 {
     enum match_field field;
     const struct rule *rule = index_find(policy, facts, reading, &field);
@@ -95,22 +95,31 @@ static struct decision by_index(const struct policy *policy, const struct facts 
     return field == FIELD_UNKNOWN ? stop_at(rule, facts) : decide_by_rule(policy, rule, approvals);
 }
 
-/* Each reading by itself; the strictest stands, among equals the first. */
-static struct decision evaluate(const struct policy *policy, const struct facts *facts,
-                                const struct reading *readings, size_t reading_count,
-                                const struct approvals *approvals, bool indexed)
+static inline struct decision decide(const struct policy *policy, const struct facts *facts,
+                                     const struct reading *reading, const struct approvals *approvals,
+                                     bool indexed)
 {
-    /* A call without a reading was not understood at all. */
-    struct decision strictest = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-    for (size_t i = 0; i < reading_count && (i == 0 || strictest.kind != DECISION_DENY); i++) {
-        if (readings[i].name >= facts->name_count) {
-            return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-        }
-        struct decision decision = indexed ? by_index(policy, facts, &readings[i], approvals)
-                                           : policy_scan(policy, facts, &readings[i], approvals, NULL);
-        decision.reading = (uint32_t)i;
-        if (i == 0 || decision_rank(decision.kind) > decision_rank(strictest.kind)) {
+    if (reading->name >= facts->name_count) {
+        return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+    }
+    return indexed ? by_index(policy, facts, reading, approvals)
+                   : policy_scan(policy, facts, reading, approvals, NULL);
+}
+
+/* Each reading by itself; the strictest stands, among equals the first. */
+static inline struct decision evaluate(const struct policy *policy, const struct facts *facts,
+                                       const struct reading *readings, size_t reading_count,
+                                       const struct approvals *approvals, bool indexed)
+{
+    if (reading_count == 0) { /* a call without a reading was not understood at all */
+        return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+    }
+    struct decision strictest = decide(policy, facts, &readings[0], approvals, indexed);
+    for (size_t i = 1; i < reading_count && strictest.kind != DECISION_DENY; i++) {
+        struct decision decision = decide(policy, facts, &readings[i], approvals, indexed);
+        if (decision_rank(decision.kind) > decision_rank(strictest.kind)) {
             strictest = decision;
+            strictest.reading = (uint32_t)i;
         }
     }
     return strictest;

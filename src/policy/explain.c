@@ -210,9 +210,9 @@ static void write_reading(struct explanation *e, const struct approvals *approva
     buf_byte(e->buf, '}');
 }
 
-void policy_explain(struct buf *buf, const struct policy *policy, const struct call *call,
-                    const struct facts *facts, const struct reading *readings, size_t reading_count,
-                    const struct approvals *approvals)
+static void write_explanation(struct buf *buf, const struct policy *policy, const struct call *call,
+                              const struct facts *facts, const struct reading *readings, size_t reading_count,
+                              const struct approvals *approvals)
 {
     struct decision decision = policy_evaluate(policy, facts, readings, reading_count, approvals);
     buf_text(buf, "{\"decision\":");
@@ -225,4 +225,15 @@ void policy_explain(struct buf *buf, const struct policy *policy, const struct c
         write_reading(&e, approvals);
     }
     buf_text(buf, "]}");
+}
+
+void policy_explain(struct buf *buf, const struct policy *policy, const struct call *call,
+                    const struct reading *readings, size_t reading_count, const struct approvals *approvals)
+{
+    struct facts facts;
+    if (!facts_init(&facts) || !facts_make_whole(&facts, policy, call))
+        buf->failed = true;
+    else
+        write_explanation(buf, policy, call, &facts, readings, reading_count, approvals);
+    facts_finish(&facts);
 }

@@ -18,10 +18,16 @@ void facts_finish(struct facts *facts)
     *facts = (struct facts){.scratch = facts->scratch};
 }
 
-static struct facts_value value_of(enum facet facet, const struct word *word)
+/* In a small policy there are no keys for a hash to be part of. */
+static inline struct facts_value value_of(const struct policy_index *index, enum facet facet, enum role role,
+                                          const struct word *word)
 {
-    return word == NULL ? (struct facts_value){0, 0}
-                        : (struct facts_value){index_value_hash(facet, word->id), word->shapes};
+    struct facts_value value = {0};
+    if (word != NULL) {
+        value.hash = index->small ? 0 : index_value_hash(facet, word->id);
+        value.mask = word_mask(&index->words[role], word);
+    }
+    return value;
 }
 
 static uint32_t id_of(const struct word *word)
@@ -39,13 +45,13 @@ static bool server_entry_required(struct facts *facts, const struct policy *poli
     buf_byte(&facts->scratch, '/');
     buf_slice(&facts->scratch, tool);
     return buf_ok(&facts->scratch) &&
-           words_find(&policy->index->words[ROLE_REQUIRED], buf_slice_of(&facts->scratch)) != NULL;
+           words_find_rare(&policy->index->words[ROLE_REQUIRED], buf_slice_of(&facts->scratch)) != NULL;
 }
 
 /* Whether a name is in the default set. No memory is for the caller to see in the scratch buffer. */
 static bool needs_rule(struct facts *facts, const struct policy *policy, const struct facts_name *name)
 {
-    if (policy->required_all || words_find(&policy->index->words[ROLE_REQUIRED], name->tool) != NULL) {
+    if (policy->required_all || words_find_rare(&policy->index->words[ROLE_REQUIRED], name->tool) != NULL) {
         return true;
     }
     return policy->required_servers && name->has_server &&
@@ -77,38 +83,54 @@ static bool make_tool_prefixes(struct facts *facts, const struct policy *policy,
             word = words_find_hashed(words, prefix, 0, intern_prefix_hash_of(&state, prefix));
         }
         if (word != NULL) {
-            name->prefixes[name->prefix_count++] = value_of(FACET_TOOL_PREFIX, word);
-            name->prefix_shapes |= word->shapes;
+            struct facts_value value = value_of(policy->index, FACET_TOOL_PREFIX, ROLE_TOOL_PREFIX, word);
+            name->prefixes[name->prefix_count++] = value;
+            name->prefix_mask = mask_or(name->prefix_mask, value.mask);
         }
     }
     return true;
+}
+
+/* Whether some rule that a mask has left has a facet: else nothing need be looked up for it. */
+static bool needed(const struct facts *facts, const struct policy_index *index, struct facts_mask left,
+                   enum facet facet)
+{
+    return facts->whole || mask_meets(left, index->with[facet]);
 }
 
 static bool make_name(struct facts *facts, const struct policy *policy, const struct call_name *from,
                       struct facts_name *name)
 {
     const struct policy_index *index = policy->index;
-    const struct word *tool = words_find(&index->words[ROLE_TOOL], from->tool);
-    const struct word *server =
-        from->has_server ? words_find(&index->words[ROLE_SERVER], from->server) : NULL;
+    const struct word *tool = words_find(&index->words[ROLE_TOOL], from->tool), *server = NULL;
     name->tool = from->tool;
     name->tool_symbol = id_of(tool);
-    name->tool_value = value_of(FACET_TOOL, tool);
+    name->tool_value = value_of(index, FACET_TOOL, ROLE_TOOL, tool);
     name->has_server = from->has_server;
     name->server = from->has_server ? from->server : (struct slice){NULL, 0};
-    name->server_symbol = id_of(server);
-    name->server_value = value_of(FACET_SERVER, server);
     name->needs_rule = needs_rule(facts, policy, name);
     name->prefixes = NULL;
     name->prefix_count = 0;
-    name->prefix_shapes = 0;
-    if (!buf_ok(&facts->scratch) || !make_tool_prefixes(facts, policy, name)) {
+    name->prefix_mask = (struct facts_mask){0, 0};
+    struct facts_mask left = mask_left(index->all, index, FACET_TOOL, name->tool_value.mask);
+    left = mask_left(left, index, FACET_CHANNEL, facts->channel_value.mask);
+    if (!buf_ok(&facts->scratch)) {
         return false;
     }
-    name->shapes = index->all & (index->without[FACET_TOOL] | name->tool_value.shapes) &
-                   (index->without[FACET_TOOL_PREFIX] | name->prefix_shapes) &
-                   (index->without[FACET_SERVER] | name->server_value.shapes) &
-                   (index->without[FACET_CHANNEL] | facts->channel_value.shapes);
+    /* The toolPrefixes of few rules are compared, not looked up. */
+    if (needed(facts, index, left, FACET_TOOL_PREFIX) &&
+        !(index->small && mask_is_few(mask_and(left, index->with[FACET_TOOL_PREFIX])))) {
+        if (!make_tool_prefixes(facts, policy, name)) {
+            return false;
+        }
+        left = mask_left(left, index, FACET_TOOL_PREFIX, name->prefix_mask);
+    }
+    if (from->has_server && needed(facts, index, left, FACET_SERVER)) {
+        server = words_find(&index->words[ROLE_SERVER], from->server);
+    }
+    name->server_symbol = id_of(server);
+    name->server_value = value_of(index, FACET_SERVER, ROLE_SERVER, server);
+    name->mask = mask_left(left, index, FACET_SERVER, name->server_value.mask);
     return true;
 }
 
@@ -181,39 +203,54 @@ static struct slice text_as_written(const struct call *call, const struct json_v
     return same ? json_text_of(call->doc, value) : (struct slice){NULL, 0};
 }
 
+/* The text of a value in the form that the rules' are kept in. Fails (ptr NULL) for memory. */
+static struct slice text_of(struct facts *facts, const struct call *call, const struct json_value *value)
+{
+    struct slice text = text_as_written(call, value);
+    if (text.ptr != NULL) {
+        return text;
+    }
+    buf_reset(&facts->scratch);
+    json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
+    return buf_ok(&facts->scratch) ? buf_slice_of(&facts->scratch) : (struct slice){NULL, 0};
+}
+
+/* Whether a value can be one that some rule has: with its quotes it may be longer than all of them. */
+static bool may_be_atom(const struct policy_index *index, const struct json_value *value)
+{
+    return value->type != JSON_STRING || value->str_len + 2u <= index->words[ROLE_ATOM].longest;
+}
+
 /* One argument whose key some rule has. */
 static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
                      const struct json_value *value)
 {
     const struct policy_index *index = policy->index;
-    if (value->type == JSON_STRING && value->str_len + 2u > index->words[ROLE_ATOM].longest) {
-        return true; /* with its quotes it is longer than any that a rule has */
+    if (!may_be_atom(index, value)) {
+        return true;
     }
-    struct slice text = text_as_written(call, value);
+    struct slice text = text_of(facts, call, value);
     if (text.ptr == NULL) {
-        buf_reset(&facts->scratch);
-        json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
-        if (!buf_ok(&facts->scratch)) {
-            return false;
-        }
-        text = buf_slice_of(&facts->scratch);
+        return false;
     }
     const struct word *word = words_find_atom(&index->words[ROLE_ATOM], key, text);
     if (word != NULL) {
         facts->args[facts->arg_count++] = index->atoms[word->id - 1];
-        facts->atoms[facts->atom_count] = value_of(FACET_ATOM, word);
-        facts->atom_count += word->shapes != 0;
-        facts->atom_shapes |= word->shapes;
+        struct facts_value atom = value_of(index, FACET_ATOM, ROLE_ATOM, word);
+        facts->atoms[facts->atom_count] = atom;
+        facts->atom_count += !mask_is_empty(atom.mask);
+        facts->atom_mask = mask_or(facts->atom_mask, atom.mask);
     }
     return true;
 }
 
-/* Only arguments that some rule names are looked at. A value that no rule names can meet no rule's, so it is
- * left out. */
-static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call)
+/* Only arguments that some rule of `left` names are looked at. A value that no rule names can meet no rule's,
+ * so it is left out. */
+static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call,
+                      struct facts_mask left)
 {
     const struct words *keys = &policy->index->words[ROLE_KEY];
-    if (call->input == NULL || keys->filter == 0) {
+    if (call->input == NULL || keys->slots == 0) {
         return true;
     }
     facts->args = facts->few_args;
@@ -227,8 +264,9 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
     }
     const struct json_value *values = call->doc->values, *key = call->input + 1;
     for (uint32_t i = 0; i < call->input->count; i++, key = &values[json_member_value(key)->next]) {
-        const struct word *word = words_find(keys, json_str(key));
-        if (word != NULL && !take_arg(facts, policy, call, word->id, json_member_value(key))) {
+        const struct word *word = words_find_rare(keys, json_str(key));
+        if (word != NULL && (facts->whole || mask_meets(left, word_mask(keys, word))) &&
+            !take_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;
         }
     }
@@ -236,37 +274,61 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
     return true;
 }
 
-/* What any of the names leaves to be met of a facet. */
-static bool matters(const struct facts *facts, const struct policy *policy, enum facet facet)
+/* ---- All of it ---- */
+
+/* What any of the names leaves. */
+static struct facts_mask left_by_names(const struct facts *facts)
 {
-    uint64_t shapes = 0;
-    for (size_t i = 0; i < facts->name_count; i++) {
-        shapes |= facts->names[i].shapes;
+    struct facts_mask left = facts->names[0].mask;
+    for (size_t i = 1; i < facts->name_count; i++) {
+        left = mask_or(left, facts->names[i].mask);
     }
-    return (shapes & policy->index->with[facet]) != 0;
+    return left;
 }
 
-bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call)
+static void take_thread(struct facts *facts, const struct policy_index *index, struct slice text)
 {
-    const struct words *words = policy->index->words;
-    const struct word *channel = words_find(&words[ROLE_CHANNEL], call->channel), *thread = NULL;
+    const struct word *thread = NULL;
+    if (needed(facts, index, left_by_names(facts), FACET_THREAD)) {
+        thread = words_find(&index->words[ROLE_THREAD], text);
+    }
+    facts->thread = id_of(thread);
+    facts->thread_value = value_of(index, FACET_THREAD, ROLE_THREAD, thread);
+    for (size_t i = 0; i < facts->name_count; i++) {
+        struct facts_mask *mask = &facts->names[i].mask;
+        *mask = mask_left(*mask, index, FACET_THREAD, facts->thread_value.mask);
+    }
+}
+
+static bool make(struct facts *facts, const struct policy *policy, const struct call *call, bool whole)
+{
+    const struct policy_index *index = policy->index;
+    const struct word *channel = words_find(&index->words[ROLE_CHANNEL], call->channel);
     arena_reset(&facts->arena);
     buf_reset(&facts->scratch);
+    facts->whole = whole;
     facts->channel = id_of(channel);
-    facts->channel_value = value_of(FACET_CHANNEL, channel);
+    facts->channel_value = value_of(index, FACET_CHANNEL, ROLE_CHANNEL, channel);
     facts->actor = (uint8_t)call->actor;
     facts->input_unknown = call->input == NULL;
     facts->args = NULL;
     facts->atoms = NULL;
     facts->name_count = facts->arg_count = facts->atom_count = 0;
-    facts->atom_shapes = 0;
+    facts->atom_mask = (struct facts_mask){0, 0};
     if (!make_names(facts, policy, call)) {
         return false;
     }
-    if (matters(facts, policy, FACET_THREAD)) {
-        thread = words_find(&words[ROLE_THREAD], call->thread);
-    }
-    facts->thread = id_of(thread);
-    facts->thread_value = value_of(FACET_THREAD, thread);
-    return !matters(facts, policy, FACET_ATOM) || make_args(facts, policy, call);
+    take_thread(facts, index, call->thread);
+    struct facts_mask left = left_by_names(facts);
+    return !needed(facts, index, left, FACET_ATOM) || make_args(facts, policy, call, left);
+}
+
+bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call)
+{
+    return make(facts, policy, call, false);
+}
+
+bool facts_make_whole(struct facts *facts, const struct policy *policy, const struct call *call)
+{
+    return make(facts, policy, call, true);
 }

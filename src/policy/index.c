@@ -12,7 +12,7 @@
 struct offer {
     const struct facts_value *list;
     size_t count;
-    uint64_t shapes; /* those that any of them has */
+    struct facts_mask mask; /* of any of them */
 };
 
 struct search {
@@ -35,10 +35,14 @@ struct search {
 /* ---- What a path offers ---- */
 
 static void take_value(struct search *search, enum facet facet, struct facts_value *list,
-                       const struct word *word)
+                       const struct words *words, const struct word *word)
 {
     struct offer *offer = &search->offers[facet];
-    struct facts_value value = {index_value_hash(facet, word->id), word->shapes};
+    struct facts_value value = {index_value_hash(facet, word->id), word_mask(words, word)};
+    offer->mask = mask_or(offer->mask, value.mask);
+    if (search->policy->index->small) {
+        return; /* masks alone count */
+    }
     for (size_t i = 0; i < offer->count && facet == FACET_COMPONENT; i++) {
         if (list[i].hash == value.hash) {
             return; /* one name twice in one path */
@@ -49,7 +53,6 @@ static void take_value(struct search *search, enum facet facet, struct facts_val
         return;
     }
     list[offer->count++] = value;
-    offer->shapes |= value.shapes;
 }
 
 static bool may_be_part(const struct lengths *lengths, char c)
@@ -66,9 +69,9 @@ static void take_parts(struct search *search, const struct lengths *lengths, enu
     for (uint32_t i = 0; i < lengths->count && lengths->list[i] <= name.len; i++) {
         size_t len = lengths->list[i];
         struct slice part = {role == ROLE_ENDS ? name.ptr + name.len - len : name.ptr, len};
-        const struct word *word = words_find(words, part);
+        const struct word *word = words_find_rare(words, part);
         if (word != NULL) {
-            take_value(search, FACET_COMPONENT, search->components, word);
+            take_value(search, FACET_COMPONENT, search->components, words, word);
         }
     }
 }
@@ -76,9 +79,10 @@ static void take_parts(struct search *search, const struct lengths *lengths, enu
 static void take_component(struct search *search, struct slice name)
 {
     const struct policy_index *index = search->policy->index;
-    const struct word *word = words_find(&index->words[ROLE_COMPONENT], name);
+    const struct words *words = &index->words[ROLE_COMPONENT];
+    const struct word *word = words_find_rare(words, name);
     if (word != NULL) {
-        take_value(search, FACET_COMPONENT, search->components, word);
+        take_value(search, FACET_COMPONENT, search->components, words, word);
     }
     if (may_be_part(&index->starts, name.ptr[0])) {
         take_parts(search, &index->starts, ROLE_STARTS, name);
@@ -104,7 +108,7 @@ static void take_prefix(struct search *search, struct climb *climb, struct slice
     uint32_t hash = intern_prefix_hash_of(&climb->hash, prefix);
     const struct word *word = words_find_hashed(words, prefix, 0, hash);
     if (word != NULL) {
-        take_value(search, FACET_PREFIX, search->prefixes, word);
+        take_value(search, FACET_PREFIX, search->prefixes, words, word);
     }
 }
 
@@ -128,28 +132,29 @@ static uint64_t slashes(const char *at, size_t len)
 
 /* One component of a path, which ends at `end`, with all that is before it. */
 static void take_step(struct search *search, struct climb *climb, struct slice path, size_t begin, size_t end,
-                      uint64_t shapes)
+                      bool prefixes, bool components)
 {
-    const struct policy_index *index = search->policy->index;
     climb->depth++;
-    if ((shapes & index->with[FACET_PREFIX]) != 0) {
+    if (prefixes) {
         take_prefix(search, climb, (struct slice){path.ptr, end});
     }
-    if ((shapes & index->with[FACET_COMPONENT]) != 0) {
+    if (components) {
         take_component(search, (struct slice){path.ptr + begin, end - begin});
     }
 }
 
-/* Which rules' prefixes and patterns a path has, as far as `shapes` need it. */
-static void take_path(struct search *search, struct slice path, uint64_t shapes)
+/* Which rules' prefixes and patterns a path has, as far as the rules that are left need it. */
+static void take_path(struct search *search, struct slice path, struct facts_mask left)
 {
     const struct policy_index *index = search->policy->index;
     struct climb climb = {.depth = 0};
-    if ((shapes & (index->with[FACET_PREFIX] | index->with[FACET_COMPONENT])) == 0) {
+    bool prefixes = mask_meets(left, index->with[FACET_PREFIX]);
+    bool components = mask_meets(left, index->with[FACET_COMPONENT]);
+    if (!prefixes && !components) {
         return;
     }
     intern_prefix_hash_start(&climb.hash);
-    if ((shapes & index->with[FACET_PREFIX]) != 0) {
+    if (prefixes) {
         take_prefix(search, &climb, (struct slice){path.ptr, 1});
     }
     if (path.len == 1) {
@@ -159,16 +164,16 @@ static void take_path(struct search *search, struct slice path, uint64_t shapes)
     for (size_t at = 1; at < path.len; at += 8) {
         for (uint64_t found = slashes(path.ptr + at, path.len - at); found != 0; found &= found - 1) {
             size_t end = at + (unsigned)__builtin_ctzll(found);
-            take_step(search, &climb, path, begin, end, shapes);
+            take_step(search, &climb, path, begin, end, prefixes, components);
             begin = end + 1;
         }
     }
-    take_step(search, &climb, path, begin, path.len, shapes);
+    take_step(search, &climb, path, begin, path.len, prefixes, components);
 }
 
 /* ---- Keys to rules ---- */
 
-static void consider(struct search *search, uint32_t rank)
+static inline void consider(struct search *search, uint32_t rank)
 {
     const struct policy *policy = search->policy;
     if (rank >= search->best) {
@@ -225,15 +230,15 @@ static void add_key(struct search *search, uint64_t hash)
 
 static bool is_in(const struct facts_value *value, uint64_t bit)
 {
-    return (value->shapes & bit) == bit;
+    return (value->mask.low & bit) == bit;
 }
 
 /* Every combination of the values of several facets. */
 __attribute__((noinline)) static void add_combinations(struct search *search, uint64_t hash, unsigned several,
                                                        uint64_t bit)
 {
-    static const struct facts_value none = {0, UINT64_MAX};
-    static const struct offer no_offer = {&none, 1, UINT64_MAX};
+    static const struct facts_value none = {0, {UINT64_MAX, 0}};
+    static const struct offer no_offer = {&none, 1, {UINT64_MAX, 0}};
     const struct offer *tools = (several & 1) != 0 ? &search->offers[FACET_TOOL_PREFIX] : &no_offer;
     const struct offer *prefixes = (several & 2) != 0 ? &search->offers[FACET_PREFIX] : &no_offer;
     const struct offer *components = (several & 4) != 0 ? &search->offers[FACET_COMPONENT] : &no_offer;
@@ -293,20 +298,12 @@ static bool has_all(const struct search *search, uint8_t facets)
 {
     for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
         bool has =
-            facet < FACET_SINGLES ? search->singles[facet].shapes != 0 : search->offers[facet].count != 0;
+            facet < FACET_SINGLES ? search->singles[facet].mask.low != 0 : search->offers[facet].count != 0;
         if ((facets >> facet & 1) != 0 && !has) {
             return false;
         }
     }
     return true;
-}
-
-/* The shapes that may have a rule for the call, but for its path. */
-static uint64_t shapes_left(const struct search *search)
-{
-    const struct policy_index *index = search->policy->index;
-    return search->name->shapes & (index->without[FACET_THREAD] | search->facts->thread_value.shapes) &
-           (index->without[FACET_ATOM] | search->facts->atom_shapes);
 }
 
 /* The shapes that share the last bit. */
@@ -328,8 +325,6 @@ static void search_rest(struct search *search)
 static void search_all(struct search *search, uint64_t left)
 {
     const struct policy_index *index = search->policy->index;
-    left &= index->without[FACET_PREFIX] | search->offers[FACET_PREFIX].shapes;
-    left &= index->without[FACET_COMPONENT] | search->offers[FACET_COMPONENT].shapes;
     for (uint64_t few = left << 1 >> 1; few != 0; few &= few - 1) {
         const struct shape *shape = &index->shapes[VIEW_ALL][__builtin_ctzll(few)];
         if (shape->first >= search->best || search->overrun) {
@@ -358,7 +353,24 @@ static void search_view(struct search *search, enum view view)
 
 /* ---- One reading ---- */
 
-static void start(struct search *search)
+static bool has_path(const struct search *search)
+{
+    return search->reading->kind == READING_PATH && !search->facts->input_unknown;
+}
+
+static struct facts_mask left_by_path(struct search *search, struct facts_mask left)
+{
+    const struct policy_index *index = search->policy->index;
+    search->offers[FACET_PREFIX] = (struct offer){search->prefixes, 0, {0, 0}};
+    search->offers[FACET_COMPONENT] = (struct offer){search->components, 0, {0, 0}};
+    if (has_path(search)) {
+        take_path(search, search->reading->path, left);
+    }
+    left = mask_left(left, index, FACET_PREFIX, search->offers[FACET_PREFIX].mask);
+    return mask_left(left, index, FACET_COMPONENT, search->offers[FACET_COMPONENT].mask);
+}
+
+static void start_keys(struct search *search)
 {
     const struct facts *facts = search->facts;
     search->singles[FACET_TOOL] = search->name->tool_value;
@@ -366,10 +378,8 @@ static void start(struct search *search)
     search->singles[FACET_CHANNEL] = facts->channel_value;
     search->singles[FACET_THREAD] = facts->thread_value;
     search->offers[FACET_TOOL_PREFIX] =
-        (struct offer){search->name->prefixes, search->name->prefix_count, search->name->prefix_shapes};
-    search->offers[FACET_PREFIX] = (struct offer){search->prefixes, 0, 0};
-    search->offers[FACET_COMPONENT] = (struct offer){search->components, 0, 0};
-    search->offers[FACET_ATOM] = (struct offer){facts->atoms, facts->atom_count, facts->atom_shapes};
+        (struct offer){search->name->prefixes, search->name->prefix_count, search->name->prefix_mask};
+    search->offers[FACET_ATOM] = (struct offer){facts->atoms, facts->atom_count, facts->atom_mask};
     for (unsigned i = 0; i < 2; i++) {
         uint64_t one = search->singles[2 * i].hash, two = search->singles[2 * i + 1].hash;
         search->pairs[i][0] = 0;
@@ -378,49 +388,104 @@ static void start(struct search *search)
         search->pairs[i][3] = one ^ two;
     }
     search->key_count = 0;
-    search->best = search->policy->order_count;
-    search->field = FIELD_ALL;
     search->budget = search->policy->order_count / 4 + 4 * BATCH;
+}
+
+static void find_by_keys(struct search *search)
+{
+    struct facts_mask left =
+        mask_left(search->name->mask, search->policy->index, FACET_ATOM, search->facts->atom_mask);
+    left = left_by_path(search, left);
+    start_keys(search);
+    if (!search->overrun) {
+        search_all(search, left.low);
+    }
+    if (!search->overrun && search->facts->input_unknown) {
+        search_view(search, VIEW_UNKNOWN);
+    } else if (!search->overrun && search->reading->kind != READING_PATH &&
+               search->reading->kind != READING_NO_PATH) {
+        search_view(search, VIEW_UNREADABLE);
+    }
+    look_up(search);
+    for (uint32_t rank = 0; search->overrun && rank < search->best; rank++) {
+        consider(search, rank); /* so many lookups would take longer */
+    }
+}
+
+static void start(struct search *search, const struct policy *policy, const struct facts *facts,
+                  const struct reading *reading)
+{
+    search->policy = policy;
+    search->facts = facts;
+    search->name = &facts->names[reading->name];
+    search->reading = reading;
+    search->best = policy->order_count;
+    search->field = FIELD_ALL;
     search->overrun = false;
 }
 
-/* Leaves to the plain scan what would take as many lookups as there are rules. */
-static const struct rule *find_by_scan(struct search *search)
+static const struct rule *find_in_large(const struct policy *policy, const struct facts *facts,
+                                        const struct reading *reading, enum match_field *ret_field)
 {
-    const struct policy *policy = search->policy;
-    for (uint32_t rank = 0; rank < policy->order_count && rank < search->best; rank++) {
-        consider(search, rank);
+    struct search search;
+    start(&search, policy, facts, reading);
+    find_by_keys(&search);
+    *ret_field = search.field;
+    return search.best == policy->order_count ? NULL : &policy->rules[policy->order[search.best]];
+}
+
+/* ---- Small policies ---- */
+
+/* Apart, so that the room for a search is only taken where there is one. */
+__attribute__((noinline)) static struct facts_mask small_left_by_path(const struct policy *policy,
+                                                                      const struct facts *facts,
+                                                                      const struct reading *reading,
+                                                                      struct facts_mask left)
+{
+    struct search search;
+    start(&search, policy, facts, reading);
+    return left_by_path(&search, left);
+}
+
+/* The rules that may end the evaluation. Of a reading that is not known whole, more is left than of one that
+ * is: there a field that cannot be judged counts as met. */
+static struct facts_mask small_left(const struct policy *policy, const struct facts *facts,
+                                    const struct reading *reading)
+{
+    const struct policy_index *index = policy->index;
+    struct facts_mask left = facts->names[reading->name].mask;
+    if (facts->input_unknown) {
+        return left;
     }
-    return search->best == policy->order_count ? NULL : &policy->rules[policy->order[search->best]];
+    left = mask_left(left, index, FACET_ATOM, facts->atom_mask);
+    if (reading->kind == READING_NO_PATH) {
+        left = mask_left(left, index, FACET_PREFIX, (struct facts_mask){0, 0});
+        return mask_left(left, index, FACET_COMPONENT, (struct facts_mask){0, 0});
+    }
+    bool many = reading->kind == READING_PATH && !mask_is_few(left);
+    return many ? small_left_by_path(policy, facts, reading, left) : left;
+}
+
+static const struct rule *find_in_small(const struct policy *policy, const struct facts *facts,
+                                        const struct reading *reading, enum match_field *ret_field)
+{
+    struct facts_mask left = small_left(policy, facts, reading);
+    const uint32_t *order = policy->order;
+    for (unsigned half = 0; half < 2; half++, order += 64) {
+        for (uint64_t bits = half == 0 ? left.low : left.high; bits != 0; bits &= bits - 1) {
+            const struct rule *rule = &policy->rules[order[__builtin_ctzll(bits)]];
+            *ret_field = policy_match(policy, rule, facts, reading);
+            if (*ret_field == FIELD_ALL || *ret_field == FIELD_UNKNOWN) {
+                return rule;
+            }
+        }
+    }
+    return NULL;
 }
 
 const struct rule *index_find(const struct policy *policy, const struct facts *facts,
                               const struct reading *reading, enum match_field *ret_field)
 {
-    struct search search;
-    search.policy = policy;
-    search.facts = facts;
-    search.reading = reading;
-    search.name = &facts->names[reading->name];
-    start(&search);
-    uint64_t left = shapes_left(&search);
-    if (reading->kind == READING_PATH && !facts->input_unknown) {
-        take_path(&search, reading->path, left);
-    }
-    if (!search.overrun) {
-        search_all(&search, left);
-    }
-    if (!search.overrun && facts->input_unknown) {
-        search_view(&search, VIEW_UNKNOWN);
-    } else if (!search.overrun && reading->kind != READING_PATH && reading->kind != READING_NO_PATH) {
-        search_view(&search, VIEW_UNREADABLE);
-    }
-    look_up(&search);
-    const struct rule *rule =
-        search.best == policy->order_count ? NULL : &policy->rules[policy->order[search.best]];
-    if (search.overrun) {
-        rule = find_by_scan(&search);
-    }
-    *ret_field = search.field;
-    return rule;
+    return policy->index->small ? find_in_small(policy, facts, reading, ret_field)
+                                : find_in_large(policy, facts, reading, ret_field);
 }

@@ -7,6 +7,9 @@
  * its path, its components, its arguments and the prefixes of its tool's name there may be several. Of a
  * rule's argEquals only one argument is part of its key, the one that the fewest rules have; `actor` is none.
  *
+ * In a small policy every rule has a bit of its own in the masks of the words; those that the masks of a call
+ * leave are compared in order, and no key is looked up.
+ *
  * What a lookup finds is only a candidate: policy_match alone says whether a rule matches, so a collision of
  * hashes costs time and no more. Candidates of one key stand in the order of evaluation. Whatever a mask or
  * a budget leaves out is left out for speed: beyond the budget the plain scan decides.
@@ -59,7 +62,8 @@ enum view {
 /* A string that some rule has in some role. The text is the symbols' or the prefixes'. */
 struct word {
     const char *text; /* NULL: free */
-    uint64_t shapes;  /* a bit for each shape of VIEW_ALL that has it; the last bit stands for several */
+    uint64_t mask;    /* a bit for each shape of VIEW_ALL that has it, the last bit for several; in a small
+                         policy    one for each of the first 64 rules */
     uint32_t len, hash;
     uint32_t id;
     uint32_t key; /* of an atom: its key's symbol; else 0 */
@@ -70,6 +74,7 @@ struct words {
     struct word *list;
     uint32_t slots;
     uint32_t longest; /* text, in bytes */
+    uint64_t *high;   /* by slot: a bit for each rule from the 65th on; NULL when there are none */
     uint64_t filter;  /* a bit for each length and first byte that some text has: see words_may_have */
 };
 
@@ -84,7 +89,7 @@ struct shape {
     uint64_t seed;
     uint32_t first; /* the rank of its first rule: a rule's place in policy->order */
     uint8_t facets; /* a bit for each enum facet */
-    uint8_t bit;    /* in word.shapes */
+    uint8_t bit;    /* in word.mask */
 };
 
 #define SHAPE_BITS 64u
@@ -107,10 +112,11 @@ struct policy_index {
     uint32_t atom_count;
     struct shape *shapes[VIEW_COUNT]; /* by their first ranks */
     uint32_t shape_count[VIEW_COUNT];
-    uint64_t all;                  /* a bit for each shape of VIEW_ALL */
-    uint64_t with[FACET_COUNT];    /* the bits of which some shape has a facet */
-    uint64_t without[FACET_COUNT]; /* the bits of which some shape does without it */
-    struct key_slot *slots;        /* a key stands at index_slot(key, slot_count) or behind it */
+    bool small;                             /* masks have a bit for each rule */
+    struct facts_mask all;                  /* a bit for each rule, or each shape of VIEW_ALL */
+    struct facts_mask with[FACET_COUNT];    /* the bits of which some rule has a facet */
+    struct facts_mask without[FACET_COUNT]; /* the bits of which some rule does without it */
+    struct key_slot *slots;                 /* a key stands at index_slot(key, slot_count) or behind it */
     uint32_t slot_count;
     uint32_t *lists;
     uint32_t list_count;
@@ -120,6 +126,9 @@ struct policy_index {
 
 /* Policies with fewer rules are scanned: it is as quick. */
 #define INDEX_LEAST_RULES 16u
+
+/* Policies with no more rules than this are small. */
+#define INDEX_SMALL_RULES 128u
 
 MUST_USE bool index_build(struct policy *policy);
 void index_destroy(struct policy_index *index);
@@ -181,10 +190,55 @@ static inline uint32_t index_slot(uint32_t hash, uint32_t count)
     return (uint32_t)((uint64_t)hash * count >> 32);
 }
 
+/* ---- Masks ---- */
+
+static inline struct facts_mask mask_or(struct facts_mask a, struct facts_mask b)
+{
+    return (struct facts_mask){a.low | b.low, a.high | b.high};
+}
+
+/* What is left of a mask when a facet's values are known: the rules without it, and those with such a value.
+ */
+static inline struct facts_mask mask_left(struct facts_mask mask, const struct policy_index *index,
+                                          enum facet facet, struct facts_mask values)
+{
+    const struct facts_mask *without = &index->without[facet];
+    return (struct facts_mask){mask.low & (without->low | values.low),
+                               mask.high & (without->high | values.high)};
+}
+
+static inline bool mask_meets(struct facts_mask a, struct facts_mask b)
+{
+    return ((a.low & b.low) | (a.high & b.high)) != 0;
+}
+
+static inline struct facts_mask mask_and(struct facts_mask a, struct facts_mask b)
+{
+    return (struct facts_mask){a.low & b.low, a.high & b.high};
+}
+
+/* Of a small policy: rules that are compared one by one as quickly as a call is looked up for them. */
+#define FEW_RULES 6
+
+static inline bool mask_is_few(struct facts_mask mask)
+{
+    return __builtin_popcountll(mask.low) + __builtin_popcountll(mask.high) <= FEW_RULES;
+}
+
+static inline bool mask_is_empty(struct facts_mask mask)
+{
+    return (mask.low | mask.high) == 0;
+}
+
+static inline struct facts_mask word_mask(const struct words *words, const struct word *word)
+{
+    return (struct facts_mask){word->mask, words->high == NULL ? 0 : words->high[word - words->list]};
+}
+
 /* ---- Words ---- */
 
 MUST_USE bool words_build(const struct policy *policy, struct policy_index *index, enum role role,
-                          const uint64_t *masks, const uint32_t *ids, uint32_t count);
+                          const struct facts_mask *masks, const uint32_t *ids, uint32_t count);
 
 static inline unsigned words_filter_bit(struct slice text)
 {
@@ -203,17 +257,17 @@ static inline bool words_equal(const char *a, const char *b, size_t len)
     if (len < 8) {
         return intern_last_word((struct slice){a, len}) == intern_last_word((struct slice){b, len});
     }
+    uint64_t differ = intern_load64(a + len - 8) ^ intern_load64(b + len - 8);
     for (size_t at = 0; at + 8 < len; at += 8) {
-        if (intern_load64(a + at) != intern_load64(b + at)) {
-            return false;
-        }
+        differ |= intern_load64(a + at) ^ intern_load64(b + at);
     }
-    return intern_load64(a + len - 8) == intern_load64(b + len - 8);
+    return differ == 0;
 }
 
-/* Only of a text that the words may have. `key` is the key's symbol of an atom, else 0. */
-static inline const struct word *words_find_hashed(const struct words *words, struct slice text, uint32_t key,
-                                                   uint32_t hash)
+/* Only where there are words. `key` is the key's symbol of an atom, else 0. Always inline: the call would
+ * cost as much as the search. */
+__attribute__((always_inline)) static inline const struct word *
+words_find_hashed(const struct words *words, struct slice text, uint32_t key, uint32_t hash)
 {
     uint32_t at = index_slot(hash, words->slots);
     for (;;) {
@@ -221,7 +275,7 @@ static inline const struct word *words_find_hashed(const struct words *words, st
         if (word->text == NULL) {
             return NULL;
         }
-        if (word->hash == hash && word->len == text.len && word->key == key &&
+        if (word->hash == hash && word->len == text.len && (key == 0 || word->key == key) &&
             words_equal(word->text, text.ptr, text.len)) {
             return word;
         }
@@ -231,6 +285,12 @@ static inline const struct word *words_find_hashed(const struct words *words, st
 
 /* The word of a text, or NULL. */
 static inline const struct word *words_find(const struct words *words, struct slice text)
+{
+    return words->slots != 0 ? words_find_hashed(words, text, 0, intern_hash(text)) : NULL;
+}
+
+/* The same, for texts that are none of the words more often than not. */
+static inline const struct word *words_find_rare(const struct words *words, struct slice text)
 {
     return words_may_have(words, text) ? words_find_hashed(words, text, 0, intern_hash(text)) : NULL;
 }

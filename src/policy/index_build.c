@@ -13,8 +13,8 @@ struct entry {
 
 /* The strings of one role. */
 struct marks {
-    uint64_t *masks; /* by symbol, prefix or atom: the shapes that have it */
-    uint32_t *ids;   /* of those with a mask */
+    struct facts_mask *masks; /* by symbol, prefix or atom: the rules that have it */
+    uint32_t *ids;            /* of those with a mask */
     uint32_t count;
 };
 
@@ -145,12 +145,25 @@ static bool add_shape(struct build *build, enum view view, uint32_t facets, uint
     uint8_t bit = (uint8_t)(count < SHAPE_BITS ? count : SHAPE_BITS - 1);
     shapes[count] = (struct shape){index_shape_seed(view, facets), rank, (uint8_t)facets, bit};
     build->shape_of[view][facets] = (uint16_t)++index->shape_count[view];
-    index->all |= view == VIEW_ALL ? (uint64_t)1 << bit : 0;
-    for (unsigned facet = 0; facet < FACET_COUNT && view == VIEW_ALL; facet++) {
-        uint64_t *bits = (facets & BIT(facet)) != 0 ? index->with : index->without;
-        bits[facet] |= (uint64_t)1 << bit;
-    }
     return true;
+}
+
+/* The bit of a rule. */
+static struct facts_mask mask_of(const struct build *build, uint32_t facets, uint32_t rank)
+{
+    const struct policy_index *index = build->index;
+    uint32_t bit = index->small ? rank : index->shapes[VIEW_ALL][build->shape_of[VIEW_ALL][facets] - 1].bit;
+    uint64_t one = (uint64_t)1 << bit % 64;
+    return bit < 64 ? (struct facts_mask){one, 0} : (struct facts_mask){0, one};
+}
+
+static void mark_facets(struct policy_index *index, uint32_t facets, struct facts_mask mask)
+{
+    index->all = mask_or(index->all, mask);
+    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
+        struct facts_mask *masks = (facets & BIT(facet)) != 0 ? index->with : index->without;
+        masks[facet] = mask_or(masks[facet], mask);
+    }
 }
 
 static bool add_entry(struct build *build, enum view view, const struct values *values, uint32_t facets,
@@ -188,10 +201,10 @@ static bool grow(void **array, uint32_t count, size_t size)
     return grown != NULL;
 }
 
-static bool mark(struct build *build, enum role role, uint32_t id, uint64_t bit)
+static bool mark(struct build *build, enum role role, uint32_t id, struct facts_mask mask)
 {
     struct marks *marks = &build->marks[role];
-    if (marks->masks[id] == 0) {
+    if ((marks->masks[id].low | marks->masks[id].high) == 0) {
         void *ids = marks->ids;
         bool good = grow(&ids, marks->count, sizeof(*marks->ids));
         marks->ids = ids;
@@ -200,11 +213,11 @@ static bool mark(struct build *build, enum role role, uint32_t id, uint64_t bit)
         }
         marks->ids[marks->count++] = id;
     }
-    marks->masks[id] |= bit;
+    marks->masks[id] = mask_or(marks->masks[id], mask);
     return true;
 }
 
-static bool mark_values(struct build *build, const struct values *values, uint64_t bit)
+static bool mark_values(struct build *build, const struct values *values, struct facts_mask mask)
 {
     static const enum role roles[FACET_COUNT] = {
         [FACET_TOOL] = ROLE_TOOL,     [FACET_SERVER] = ROLE_SERVER,           [FACET_CHANNEL] = ROLE_CHANNEL,
@@ -216,11 +229,20 @@ static bool mark_values(struct build *build, const struct values *values, uint64
         enum role role = facet != FACET_COMPONENT ? roles[facet]
                          : id != 0                ? component_role(policy_text(build->policy, id))
                                                   : ROLE_COMPONENT;
-        if (id != 0 && !mark(build, role, id, bit)) {
+        if (id != 0 && !mark(build, role, id, mask)) {
             return false;
         }
     }
     return true;
+}
+
+static bool mark_keys(struct build *build, const struct match *match, struct facts_mask mask)
+{
+    bool good = true;
+    for (uint32_t i = 0; good && i < match->arg_count; i++) {
+        good = mark(build, ROLE_KEY, build->policy->args[match->arg_first + i].key, mask);
+    }
+    return good;
 }
 
 static bool add_rule(struct build *build, uint32_t rank)
@@ -231,8 +253,9 @@ static bool add_rule(struct build *build, uint32_t rank)
     if (!add_entry(build, VIEW_ALL, &values, facets, rank)) {
         return false;
     }
-    const struct shape *shape = &build->index->shapes[VIEW_ALL][build->shape_of[VIEW_ALL][facets] - 1];
-    return mark_values(build, &values, (uint64_t)1 << shape->bit) &&
+    struct facts_mask mask = mask_of(build, facets, rank);
+    mark_facets(build->index, facets, mask);
+    return mark_values(build, &values, mask) && mark_keys(build, &rule_at(build, rank)->match, mask) &&
            ((facets & PATH_FACETS) == 0 ||
             add_entry(build, VIEW_UNREADABLE, &values, facets & ~PATH_FACETS, rank)) &&
            ((facets & UNKNOWN_FACETS) == 0 ||
@@ -264,7 +287,7 @@ static uint32_t id_count(const struct build *build, unsigned role)
 static bool start_marks(struct build *build)
 {
     for (unsigned role = 0; role < ROLE_COUNT; role++) {
-        build->marks[role].masks = array_of(id_count(build, role), sizeof(uint64_t));
+        build->marks[role].masks = array_of(id_count(build, role), sizeof(struct facts_mask));
         if (build->marks[role].masks == NULL) {
             return false;
         }
@@ -325,11 +348,8 @@ static bool make_words(struct build *build)
     const struct policy *policy = build->policy;
     struct policy_index *index = build->index;
     bool good = true;
-    for (uint32_t i = 0; good && i < policy->arg_count; i++) {
-        good = mark(build, ROLE_KEY, policy->args[i].key, 1);
-    }
     for (uint32_t i = 0; good && i < policy->required_count; i++) {
-        good = mark(build, ROLE_REQUIRED, policy->required[i], 1);
+        good = mark(build, ROLE_REQUIRED, policy->required[i], (struct facts_mask){1, 0});
     }
     note_depths(build);
     good = good && make_lengths(build, ROLE_TOOL_PREFIX, 0, &index->tool_prefixes) &&
@@ -484,6 +504,9 @@ static bool make_keys(struct build *build)
         return false;
     }
     each_key(build, settle_key);
+    if (index->small) {
+        return true; /* no key will be looked up */
+    }
     build->entry_count = build->settled;
     index->slot_count = index_slots_for(build->key_count);
     each_key(build, count_slot);
@@ -511,6 +534,7 @@ bool index_build(struct policy *policy)
     if (good) {
         policy->index = index;
         index->bytes = sizeof(*index);
+        index->small = policy->order_count <= INDEX_SMALL_RULES;
         *build = (struct build){.policy = policy, .index = index};
         good = number_atoms(build) && start_marks(build) && add_rules(build) && make_words(build) &&
                make_keys(build);
@@ -539,6 +563,7 @@ void index_destroy(struct policy_index *index)
     }
     for (unsigned role = 0; role < ROLE_COUNT; role++) {
         free(index->words[role].list);
+        free(index->words[role].high);
     }
     for (unsigned view = 0; view < VIEW_COUNT; view++) {
         free(index->shapes[view]);

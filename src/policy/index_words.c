@@ -22,17 +22,20 @@ static struct slice text_of(const struct policy *policy, const struct policy_ind
     }
 }
 
-static void put(struct words *words, struct word word)
+static void put(struct words *words, struct word word, uint64_t high)
 {
     uint32_t at = index_slot(word.hash, words->slots);
     while (words->list[at].text != NULL) {
         at = at + 1 == words->slots ? 0 : at + 1;
     }
     words->list[at] = word;
+    if (words->high != NULL) {
+        words->high[at] = high;
+    }
 }
 
 bool words_build(const struct policy *policy, struct policy_index *index, enum role role,
-                 const uint64_t *masks, const uint32_t *ids, uint32_t count)
+                 const struct facts_mask *masks, const uint32_t *ids, uint32_t count)
 {
     struct words *words = &index->words[role];
     if (count == 0) {
@@ -40,16 +43,17 @@ bool words_build(const struct policy *policy, struct policy_index *index, enum r
     }
     words->slots = index_slots_for(count);
     words->list = calloc(words->slots, sizeof(*words->list));
-    if (words->list == NULL) {
+    words->high = index->all.high != 0 ? calloc(words->slots, sizeof(*words->high)) : NULL;
+    if (words->list == NULL || (words->high == NULL && index->all.high != 0)) {
         return false;
     }
-    index->bytes += words->slots * sizeof(*words->list);
+    index->bytes += words->slots * (sizeof(*words->list) + (words->high != NULL ? sizeof(*words->high) : 0));
     for (uint32_t i = 0; i < count; i++) {
         uint32_t id = ids == NULL ? i + 1 : ids[i];
         struct slice text = text_of(policy, index, role, id);
         uint32_t key = role == ROLE_ATOM ? index->atoms[id - 1].key : 0;
         uint32_t hash = key == 0 ? intern_hash(text) : words_atom_hash(intern_hash(text), key);
-        put(words, (struct word){text.ptr, masks[id], (uint32_t)text.len, hash, id, key});
+        put(words, (struct word){text.ptr, masks[id].low, (uint32_t)text.len, hash, id, key}, masks[id].high);
         words->longest = text.len > words->longest ? (uint32_t)text.len : words->longest;
         words->filter |= (uint64_t)1 << words_filter_bit(text);
     }

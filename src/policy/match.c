@@ -30,29 +30,30 @@ static bool args_match(const struct policy *policy, const struct match *match, c
     return true;
 }
 
-/* The first field that fails of those that no path and no argument decides. */
+static bool differs(uint32_t wanted, uint32_t got)
+{
+    return (wanted != 0) & (wanted != got);
+}
+
+/* The first field that fails of those that no path and no argument decides. Which of them a rule has cannot
+ * be foretold, so all are compared before anything is decided. */
 static enum match_field plain_fields(const struct policy *policy, const struct match *match,
                                      const struct facts *facts, const struct facts_name *name)
 {
-    if (match->tool != 0 && match->tool != name->tool_symbol) {
+    if (differs(match->tool, name->tool_symbol)) {
         return FIELD_TOOL;
     }
     if (match->tool_prefix != 0 && !slice_starts_with(name->tool, policy_text(policy, match->tool_prefix))) {
         return FIELD_TOOL_PREFIX;
     }
-    if (match->server != 0 && (!name->has_server || match->server != name->server_symbol)) {
-        return FIELD_SERVER;
+    bool server = differs(match->server, name->server_symbol);
+    bool channel = differs(match->channel, facts->channel);
+    bool thread = differs(match->thread, facts->thread);
+    bool actor = differs(match->actor, facts->actor);
+    if (!(server | channel | thread | actor)) {
+        return FIELD_ALL;
     }
-    if (match->channel != 0 && match->channel != facts->channel) {
-        return FIELD_CHANNEL;
-    }
-    if (match->thread != 0 && match->thread != facts->thread) {
-        return FIELD_THREAD;
-    }
-    if (match->actor != ACTOR_ANY && match->actor != facts->actor) {
-        return FIELD_ACTOR;
-    }
-    return FIELD_ALL;
+    return server ? FIELD_SERVER : channel ? FIELD_CHANNEL : thread ? FIELD_THREAD : FIELD_ACTOR;
 }
 
 static enum match_field path_fields(const struct policy *policy, const struct match *match,

@@ -167,9 +167,16 @@ void policy_destroy(struct policy *policy);
 
 /* ---- Facts: a call looked up in a policy's symbols, once for all its readings ---- */
 
-/* A value as the index sees it: part of a key, and the shapes of rules that have it. 0, 0: in no rule. */
+/* A set of rules as the index sees it: a bit for each rule of a small policy; of a large one, a bit of `low`
+ * for each shape of its rules. */
+struct facts_mask {
+    uint64_t low, high;
+};
+
+/* A value as the index sees it: part of a key, and the rules that have it. All 0: in no rule. */
 struct facts_value {
-    uint64_t hash, shapes;
+    uint64_t hash;
+    struct facts_mask mask;
 };
 
 struct facts_name {
@@ -180,8 +187,9 @@ struct facts_name {
     struct facts_value tool_value, server_value;
     struct facts_value *prefixes; /* the toolPrefixes that the tool's name begins with */
     size_t prefix_count;
-    uint64_t prefix_shapes; /* of any of them */
-    uint64_t shapes;        /* those whose tool, toolPrefix, server and channel the call may meet */
+    struct facts_mask prefix_mask; /* of any of them */
+    struct facts_mask
+        mask; /* the rules whose tool, toolPrefix, server, channel and thread the call may meet */
 };
 
 #define FACTS_FEW 16u
@@ -192,14 +200,15 @@ struct facts {
     struct facts_value channel_value, thread_value;
     uint8_t actor;
     bool input_unknown;
-    /* The call's top-level arguments that some rule has so; by key. Arguments and thread are not looked up
-     * when every rule that has such fields fails before them, at the tool's name, the server or the channel.
-     */
+    bool whole;
+    /* The call's top-level arguments that some rule has so; by key. Unless the facts are whole, what no rule
+     * depends on is not looked up: of the channel, the tool's name, the server, the thread and each argument,
+     * in this order, only the first two and what some rule has that has met all before it. */
     struct match_arg *args;
     size_t arg_count;
     struct facts_value *atoms; /* those of them that are part of a key */
     size_t atom_count;
-    uint64_t atom_shapes; /* of any of them */
+    struct facts_mask atom_mask; /* of any of them */
     struct arena arena;
     struct buf scratch;
     struct facts_name one_name; /* where all this is for most calls, so facts cannot be moved */
@@ -213,6 +222,9 @@ void facts_finish(struct facts *facts);
 /* Looks a call up. False when memory ran out. The facts borrow the call's slices and hold for this policy
  * only. */
 MUST_USE bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call);
+
+/* The same with all that a rule by itself can be compared with: for who asks which field of a rule fails. */
+MUST_USE bool facts_make_whole(struct facts *facts, const struct policy *policy, const struct call *call);
 
 /* ---- Approvals, as evaluation sees them ---- */
 
@@ -313,8 +325,7 @@ struct decision policy_scan(const struct policy *policy, const struct facts *fac
  * The decision is policy_evaluate's. Only for the person who writes the policy: it holds the call's
  * arguments. */
 void policy_explain(struct buf *buf, const struct policy *policy, const struct call *call,
-                    const struct facts *facts, const struct reading *readings, size_t reading_count,
-                    const struct approvals *approvals);
+                    const struct reading *readings, size_t reading_count, const struct approvals *approvals);
 
 /* "tool", "pathPrefix", …: the documents' name of a field. */
 const char *match_field_name(enum match_field field);
