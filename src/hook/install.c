@@ -522,6 +522,21 @@ static struct slice left_over(const struct work *w)
     return blank ? before : text;
 }
 
+/* The rules that came along, and the directory of ours that they stood in, if nothing else is in it. */
+static void remove_protection(struct work *w)
+{
+    struct buf *path = &w->record.protect;
+    buf_byte(path, '\0');
+    if (!buf_ok(path) || path->len <= 1 || unlink(path->ptr) != 0)
+        return;
+    buf_printf(w->report, "removed %s\n", path->ptr);
+    char *slash = strrchr(path->ptr, '/');
+    if (slash) {
+        *slash = '\0';
+        (void)!rmdir(path->ptr);
+    }
+}
+
 static enum hook_uninstall_result put_back(struct work *w)
 {
     struct slice text = left_over(w);
@@ -534,9 +549,7 @@ static enum hook_uninstall_result put_back(struct work *w)
         return HOOK_UNINSTALL_DONE;
     if (remove ? !text_file_remove(&w->file, w->error) : !text_file_replace(&w->file, text, 0600, w->error))
         return HOOK_UNINSTALL_FAILED;
-    buf_byte(&w->record.protect, '\0');
-    if (buf_ok(&w->record.protect) && w->record.protect.len > 1 && unlink(w->record.protect.ptr) == 0)
-        buf_printf(w->report, "removed %s\n", w->record.protect.ptr);
+    remove_protection(w);
     record_remove(w->options, w->file.path.ptr);
     return HOOK_UNINSTALL_DONE;
 }
