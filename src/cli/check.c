@@ -85,6 +85,16 @@ static void write_json(struct buf *buf, const struct policy *policy, const struc
     buf_text(buf, "]}\n");
 }
 
+/* A policy that stops nothing but what the built-in default set names: worth a word, and no warning, for it
+ * may be meant so. */
+static bool allows_nearly_all(const struct policy *policy)
+{
+    for (uint32_t i = 0; i < policy->rule_count; i++)
+        if (policy->rules[i].effect != EFFECT_AUTO_APPROVE)
+            return false;
+    return !policy->required_all;
+}
+
 static void write_text(struct buf *buf, const struct policy *policy, const struct findings *errors,
                        const struct findings *warnings)
 {
@@ -96,8 +106,12 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
         utf8_append_printable(buf, f->message);
         buf_byte(buf, '\n');
     }
-    if (policy && errors->count == 0)
-        buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
+    if (!policy || errors->count)
+        return;
+    buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
+    if (allows_nearly_all(policy))
+        buf_text(buf, "No rule denies or asks, and a call that no rule matches is allowed: "
+                      "\"requireAuthoredPolicy\": [\"*\"] would deny it.\n");
 }
 
 /* Warns of each rule that never decided, or did so last before `since`. */
@@ -210,6 +224,11 @@ static int check(struct options *options, const struct own *own)
         findings_sort(&report.warnings);
     }
     write_report(&report, options, own);
+    struct buf doubts;
+    buf_init(&doubts, 1u << 20);
+    sources_write_doubts(&doubts, &options->sources);
+    say_lines(&doubts);
+    buf_finish(&doubts);
     int code = EXIT_UNABLE;
     if (report.errors.failed || report.warnings.failed || !whole)
         say("the check is not whole: no memory, or no journal");

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/refused.h"
 
 static const char usage[] =
     "usage: callgate reload [--state DIR]\n\n"
@@ -75,22 +76,7 @@ static void report(struct buf *out, const struct json_doc *doc, const struct jso
         return;
     }
     buf_text(out, "refused: the running policy stays\n");
-    const struct json_value *list = json_get(doc, refused, "violations");
-    for (const struct json_value *v = list ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
-        buf_text(out, "  new auto_approve rule '");
-        utf8_append_printable(out, json_str(json_get(doc, v, "newRule")));
-        buf_text(out, "' weakens existing deny '");
-        utf8_append_printable(out, json_str(json_get(doc, v, "existingDeny")));
-        buf_text(out, "'\n");
-    }
-    list = json_get(doc, refused, "errors");
-    for (const struct json_value *v = list ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
-        buf_text(out, "  ");
-        utf8_append_printable(out, json_str(json_get(doc, v, "file")));
-        buf_printf(out, ":%lld: ", (long long)number(doc, v, "line"));
-        utf8_append_printable(out, json_str(json_get(doc, v, "message")));
-        buf_byte(out, '\n');
-    }
+    refused_write(out, doc, refused, "  ");
 }
 
 static struct told *tell_all(const struct status *status, size_t *ret_count)

@@ -2,6 +2,21 @@
 
 #include "json/json.h"
 
+/* A file's name as a URI reference: an absolute one is a file: URI; a `:` in the first part of another would
+ * be a scheme's. */
+static void write_uri(struct buf *out, struct slice name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+    buf_text(out, name.len && name.ptr[0] == '/' ? "\"file://" : "\"");
+    for (size_t i = 0; i < name.len; i++) {
+        if (name.ptr[i] != '\0' && strchr(plain, name.ptr[i]))
+            buf_byte(out, name.ptr[i]);
+        else
+            buf_printf(out, "%%%02X", (unsigned char)name.ptr[i]);
+    }
+    buf_byte(out, '"');
+}
+
 static void write_result(struct buf *out, const struct finding *f, const char *level)
 {
     buf_text(out, "{\"ruleId\":");
@@ -9,7 +24,7 @@ static void write_result(struct buf *out, const struct finding *f, const char *l
     buf_printf(out, ",\"level\":\"%s\",\"message\":{\"text\":", level);
     json_write_bytes(out, f->message);
     buf_text(out, "},\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
-    json_write_bytes(out, f->file_name);
+    write_uri(out, f->file_name);
     buf_byte(out, '}');
     if (f->line)
         buf_printf(out, ",\"region\":{\"startLine\":%u,\"startColumn\":%u}", f->line,

@@ -3,11 +3,15 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/places.h"
+#include "cli/refused.h"
 
 static const char usage[] =
-    "usage: callgate status [--format text|json] [--state DIR]\n\n"
-    "Shows the running gates, the policy of each, a refused reload that is due for review,\n"
-    "and how many requests wait.\n";
+    "usage: callgate status [--format text|json] [--state DIR] [--cwd DIR] [--home DIR]\n\n"
+    "Shows the running gates, the policy of each, a refused reload that is due for review, how many "
+    "requests\n"
+    "wait, and the standard places: which files a command without --policy uses here, and why one is not "
+    "used.\n";
 
 static void write_string(struct buf *out, const struct json_doc *doc, const struct json_value *object,
                          const char *key)
@@ -19,31 +23,6 @@ static void write_string(struct buf *out, const struct json_doc *doc, const stru
         buf_slice(out, json_str(value));
     else
         buf_byte(out, '-');
-}
-
-static void write_refusal(struct buf *out, const struct json_doc *doc, const struct json_value *refused)
-{
-    buf_text(out, "    REFUSED RELOAD at ");
-    write_string(out, doc, refused, "when");
-    buf_byte(out, '\n');
-    const struct json_value *list = json_get(doc, refused, "violations"), *v;
-    for (v = list ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
-        buf_text(out, "      new auto_approve rule '");
-        write_string(out, doc, v, "newRule");
-        buf_text(out, "' weakens existing deny '");
-        write_string(out, doc, v, "existingDeny");
-        buf_text(out, "'\n");
-    }
-    list = json_get(doc, refused, "errors");
-    for (v = list ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
-        buf_text(out, "      ");
-        write_string(out, doc, v, "file");
-        buf_byte(out, ':');
-        write_string(out, doc, v, "line");
-        buf_text(out, ": ");
-        write_string(out, doc, v, "message");
-        buf_byte(out, '\n');
-    }
 }
 
 static void write_files(struct buf *out, const struct json_doc *doc, const struct json_value *policy)
@@ -58,6 +37,10 @@ static void write_files(struct buf *out, const struct json_doc *doc, const struc
         write_string(out, doc, f, "rules");
         buf_text(out, " rules, ");
         write_string(out, doc, f, "state");
+        if (json_get(doc, f, "why")) {
+            buf_text(out, ": ");
+            write_string(out, doc, f, "why");
+        }
         buf_text(out, ")\n");
     }
 }
@@ -86,11 +69,16 @@ static void write_gate(struct buf *out, const struct json_doc *doc, const struct
     write_string(out, doc, policy, "digest");
     buf_byte(out, '\n');
     write_files(out, doc, policy);
-    if (json_is(refused, JSON_OBJECT))
-        write_refusal(out, doc, refused);
+    if (json_is(refused, JSON_OBJECT)) {
+        buf_text(out, "    REFUSED RELOAD at ");
+        write_string(out, doc, refused, "when");
+        buf_byte(out, '\n');
+        refused_write(out, doc, refused, "      ");
+        buf_text(out, "      'callgate dismiss' takes it off this list; so does a reload that succeeds\n");
+    }
 }
 
-static void write_text(struct buf *out, const struct buf *json, size_t waiting)
+static void write_text(struct buf *out, const struct buf *json, size_t waiting, const struct path_base *base)
 {
     struct json_doc doc;
     struct json_error error;
@@ -104,7 +92,16 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting)
             write_gate(out, &doc, v);
     }
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
+    buf_text(out, "standard places, used here without --policy:\n");
+    places_write(out, base, false);
     json_finish(&doc);
+}
+
+static void write_json(struct buf *out, const struct buf *gates, size_t waiting, const struct path_base *base)
+{
+    buf_printf(out, "{\"gates\":%.*s,\"waiting\":%zu,\"places\":", SLICE_FMT(buf_slice_of(gates)), waiting);
+    places_write(out, base, true);
+    buf_text(out, "}\n");
 }
 
 static int status(const struct options *options)
@@ -123,9 +120,9 @@ static int status(const struct options *options)
     if (absent || (people && people_waiting(people, &requests, &waiting, &error) &&
                    gates_write_json(options->state_dir, &gates, &error))) {
         if (options->json)
-            buf_printf(&out, "{\"gates\":%.*s,\"waiting\":%zu}\n", SLICE_FMT(buf_slice_of(&gates)), waiting);
+            write_json(&out, &gates, waiting, &options->base);
         else
-            write_text(&out, &gates, waiting);
+            write_text(&out, &gates, waiting, &options->base);
         code = print(&out);
     } else {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
@@ -140,7 +137,8 @@ static int status(const struct options *options)
 static int run(int argc, char **argv)
 {
     struct options options;
-    int code = options_read(&options, &command_status, argc, argv, TAKES_STATE | TAKES_FORMAT, NULL, 0);
+    int code = options_read(&options, &command_status, argc, argv, TAKES_STATE | TAKES_FORMAT | TAKES_PATHS,
+                            NULL, 0);
     if (code != -1)
         return code;
     code = status(&options);

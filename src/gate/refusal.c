@@ -50,7 +50,7 @@ static void write_violation_list(struct gate *gate, struct buf *json, const stru
 }
 
 /* The first weakenings of a difference, each with a call that shows it; *listed counts them. */
-static void write_weaker(struct gate *gate, struct buf *json, const struct diff *diff, const char *of,
+static void write_weaker(struct gate *gate, struct buf *json, const struct diff *diff, bool unreadable,
                          size_t *listed)
 {
     for (size_t i = 0; i < diff->count && *listed < LISTED_MOST; i++) {
@@ -59,11 +59,12 @@ static void write_weaker(struct gate *gate, struct buf *json, const struct diff 
             continue;
         gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s%s",
                   decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
-                  SLICE_FMT(class->match), of);
+                  SLICE_FMT(class->match), unreadable ? " with a path that cannot be resolved" : "");
         buf_printf(json, "%s{\"from\":\"%s\",\"match\":", (*listed)++ ? "," : "",
                    decision_kind_name(class->from.kind));
         buf_slice(json, class->match.len ? class->match : SLICE("{}"));
-        buf_printf(json, ",\"to\":\"%s\",\"witness\":", decision_kind_name(class->to.kind));
+        buf_printf(json, ",\"to\":\"%s\"%s,\"witness\":", decision_kind_name(class->to.kind),
+                   unreadable ? ",\"unreadable\":true" : "");
         buf_slice(json, class->witness.ptr ? class->witness : SLICE("null"));
         buf_byte(json, '}');
     }
@@ -72,8 +73,8 @@ static void write_weaker(struct gate *gate, struct buf *json, const struct diff 
 static void write_weaker_list(struct gate *gate, struct buf *json, const struct refusal *refusal)
 {
     size_t listed = 0;
-    write_weaker(gate, json, &refusal->diff, "", &listed);
-    write_weaker(gate, json, &refusal->unreadable, " with a path that cannot be resolved", &listed);
+    write_weaker(gate, json, &refusal->diff, false, &listed);
+    write_weaker(gate, json, &refusal->unreadable, true, &listed);
     if (listed)
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
 }
@@ -91,7 +92,10 @@ void gate_refuse(struct gate *gate, const struct refusal *refusal)
     write_violation_list(gate, &json, &refusal->violations);
     buf_text(&json, "],\"weaker\":[");
     write_weaker_list(gate, &json, refusal);
-    buf_text(&json, "]}");
+    buf_byte(&json, ']');
+    if (refusal->new_digest[0] && (diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable)))
+        buf_printf(&json, ",\"digest\":\"%s\"", refusal->new_digest);
+    buf_byte(&json, '}');
     if (!buf_ok(&json)) {
         buf_reset(&json);
         buf_printf(&json, "{\"when\":\"%s\"}", when);

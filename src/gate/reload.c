@@ -66,9 +66,14 @@ static void write_files(struct buf *buf, const struct gate *gate)
         const struct source_file *file = &sources->files[i];
         buf_text(buf, i ? ",{\"file\":" : "{\"file\":");
         json_write_bytes(buf, slice_of(file->path));
-        buf_printf(buf, ",\"rules\":%u,\"state\":\"%s\",\"tier\":\"%s\"}", rules_of(gate->policy, file->path),
+        buf_printf(buf, ",\"rules\":%u,\"state\":\"%s\",\"tier\":\"%s\"", rules_of(gate->policy, file->path),
                    source_state_name(gate->texts.states[i]),
                    file->at_tier ? tier_name(file->tier) : "operator");
+        if (gate->texts.why[i][0]) {
+            buf_text(buf, ",\"why\":");
+            json_write_bytes(buf, slice_of(gate->texts.why[i]));
+        }
+        buf_byte(buf, '}');
     }
     buf_byte(buf, ']');
 }
@@ -128,6 +133,16 @@ static void write_warnings(struct gate *gate, struct buf *detail, const struct f
     buf_finish(&line);
 }
 
+static void tell_doubts(struct gate *gate)
+{
+    struct buf lines;
+    buf_init(&lines, 1u << 20);
+    sources_write_doubts(&lines, gate->options.sources);
+    if (lines.len && buf_ok(&lines)) /* what is told ends its line itself */
+        gate_tell(gate, "%.*s", (int)lines.len - 1, lines.ptr);
+    buf_finish(&lines);
+}
+
 static bool note_loaded(struct gate *gate, const struct findings *warnings)
 {
     struct buf detail, error;
@@ -173,8 +188,10 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     gate->warnings = warnings.count;
     if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, (struct slice){0}))
         gate_tell(gate, "the list of refused reloads cannot be written");
-    if (!gate->options.brief && !note_loaded(gate, &warnings))
-        gate->turn_failed = true;
+    if (!gate->options.brief) {
+        tell_doubts(gate);
+        gate->turn_failed = !note_loaded(gate, &warnings) || gate->turn_failed;
+    }
     gate_write_status(gate);
     findings_finish(&warnings);
     return true;
@@ -185,8 +202,9 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
 /* A source's texts must not become the last good ones before the whole policy is adopted. */
 static bool copy_texts(const struct source_texts *texts, struct source_texts *ret_copy)
 {
-    *ret_copy = (struct source_texts){calloc(texts->count + 1, sizeof *ret_copy->list),
-                                      calloc(texts->count + 1, sizeof *ret_copy->states), texts->count};
+    *ret_copy = (struct source_texts){.list = calloc(texts->count + 1, sizeof *ret_copy->list),
+                                      .states = calloc(texts->count + 1, sizeof *ret_copy->states),
+                                      .count = texts->count};
     if (!ret_copy->list || !ret_copy->states) {
         ret_copy->count = 0;
         return false;

@@ -235,6 +235,7 @@ void source_texts_finish(struct source_texts *texts)
         buf_finish(&texts->list[i]);
     free(texts->list);
     free(texts->states);
+    free(texts->why);
     *texts = (struct source_texts){0};
 }
 
@@ -242,7 +243,8 @@ static bool texts_init(struct source_texts *texts, size_t count)
 {
     texts->list = calloc(count ? count : 1, sizeof *texts->list);
     texts->states = calloc(count ? count : 1, sizeof *texts->states);
-    if (!texts->list || !texts->states)
+    texts->why = calloc(count ? count : 1, sizeof *texts->why);
+    if (!texts->list || !texts->states || !texts->why)
         return false;
     texts->count = count;
     for (size_t i = 0; i < count; i++)
@@ -365,6 +367,22 @@ static struct policy *load_all(const struct sources *sources, const struct path_
     return policy;
 }
 
+/* Keeps of each file that is not used, or not as it is now, the first error. */
+static void keep_reasons(const struct sources *sources, const struct findings *errors,
+                         struct source_texts *texts)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        if (texts->states[i] != SOURCE_LEFT_OUT && texts->states[i] != SOURCE_LAST_GOOD)
+            continue;
+        for (size_t k = 0; k < errors->count && !texts->why[i][0]; k++) {
+            const struct finding *f = &errors->list[k];
+            if (slice_is(f->file_name, sources->files[i].path))
+                snprintf(texts->why[i], SOURCE_WHY_SIZE, "%u:%u: %.*s", f->line, f->column,
+                         SLICE_FMT(f->message));
+        }
+    }
+}
+
 struct policy *sources_load(const struct sources *sources, const struct path_base *base,
                             struct source_texts *texts, struct findings *ret_errors)
 {
@@ -377,6 +395,7 @@ struct policy *sources_load(const struct sources *sources, const struct path_bas
     else
         ret_errors->failed = true;
     if (policy && texts) {
+        keep_reasons(sources, ret_errors, &read);
         source_texts_finish(texts);
         *texts = read;
         read = (struct source_texts){0};
@@ -385,6 +404,20 @@ struct policy *sources_load(const struct sources *sources, const struct path_bas
     free(in_use);
     free(which);
     return policy;
+}
+
+void sources_write_doubts(struct buf *buf, const struct sources *sources)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct source_file *file = &sources->files[i];
+        struct stat st;
+        if (file->text || is_workspace(file) || stat(file->path, &st) != 0 || !S_ISREG(st.st_mode) ||
+            !(st.st_mode & (S_IWGRP | S_IWOTH)))
+            continue;
+        utf8_append_printable(buf, slice_of(file->path));
+        buf_printf(buf, ": warning: %s can write this policy: chmod go-w\n",
+                   st.st_mode & S_IWOTH ? "everyone" : "its group");
+    }
 }
 
 void sources_write_errors(struct buf *buf, const struct findings *errors)

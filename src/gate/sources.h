@@ -55,9 +55,11 @@ enum source_state {
 const char *source_state_name(enum source_state state);
 
 /* The texts in use, one for each file, and what became of each. */
+#define SOURCE_WHY_SIZE 512
 struct source_texts {
     struct buf *list;
     enum source_state *states;
+    char (*why)[SOURCE_WHY_SIZE]; /* of a workspace file that does not load: its first error; "" */
     size_t count;
 };
 void source_texts_finish(struct source_texts *texts);
@@ -72,6 +74,10 @@ void source_texts_finish(struct source_texts *texts);
  * use. */
 MUST_USE struct policy *sources_load(const struct sources *sources, const struct path_base *base,
                                      struct source_texts *texts, struct findings *ret_errors);
+
+/* Appends a line for each file, by name or at the user's place, that group or others can write: whoever can
+ * may decide what the policy says. (An admin file is refused then; a workspace's is anyone's.) */
+void sources_write_doubts(struct buf *buf, const struct sources *sources);
 
 /* "FILE:LINE:COL: error: rule 'ID': …\n" for each finding. */
 void sources_write_errors(struct buf *buf, const struct findings *errors);

@@ -228,6 +228,35 @@ def test_slips():
             check(f"{argv} is advised", word in seen, seen)
 
 
+def test_places_and_doubts():
+    with Folder() as f:
+        home, work = f.path + "/home", f.path + "/work"
+        os.makedirs(home + "/.config/callgate")
+        os.makedirs(work + "/.callgate")
+        user = f.write("home/.config/callgate/policy.json", [DENY_RM])
+        f.write("work/.callgate/policy.json", [ALLOW_LS])
+        here = ("--home", home, "--cwd", work, "--state", f.path + "/state")
+        places = {p["tier"]: p for p in json.loads(run("status", "--format", "json", *here, code=0).stdout)["places"]}
+        check("the user's place is used", places["user"]["state"] == "used" and places["user"]["rules"] == 1, places)
+        check("the workspace's is not, and why", places["workspace"]["state"] == "left out" and
+              "only 'deny'" in places["workspace"]["why"], places)
+        f.write("home/.config/callgate/policy.json", "[")
+        text = run("status", *here, code=0).stdout
+        check("a place that does not load, and why", "does not load: 1:2: " in text, text)
+        open_policy = f.write("open.json", [ALLOW_LS])
+        check("what allows nearly all says so", "requireAuthoredPolicy" in run("check", "--policy", open_policy, code=0).stdout)
+        check("and is no warning", run("check", "--strict", "--policy", open_policy, code=0).returncode == 0)
+        check("what denies does not", "requireAuthored" not in run("check", "--policy", f.write("p.json", [DENY_RM]), code=0).stdout)
+        os.chmod(open_policy, 0o666)
+        done = run("check", "--format", "json", "--policy", open_policy, code=0)
+        check("a policy that everyone can write", "everyone can write this policy" in done.stderr and
+              json.loads(done.stdout)["warnings"] == [], (done.stdout, done.stderr))
+        odd = f.write("a b:\u00fc.json", [{"id": "x"}])
+        sarif = json.loads(run("check", "--format", "sarif", "--policy", odd, code=1).stdout)
+        uri = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        check("a place in SARIF is a URI", uri == "file://" + f.path + "/a%20b%3A%C3%BC.json", uri)
+
+
 class Gate:
     """`callgate run` in front of a server that answers everything."""
 
@@ -331,6 +360,25 @@ def test_running_gate():
               [("ls", False, True), ("ls", False, True), ("rm", True, True), ("rm", True, True)], flips)
 
 
+def test_no_weakening():
+    with Folder() as f:
+        policy = f.write("p.json", [DENY_RM, {"id": "home", "effect": "auto_approve", "match": {"pathPrefix": f.path}}])
+        gate = Gate(f, policy, "--no-weakening")
+        state = ("--state", gate.state)
+        # The allow was what denied a call with a path that cannot be resolved: without it nothing does.
+        for rules, why in (([ALLOW_LS], 'weaker: deny becomes allow for {"tool":"rm"}'),
+                           ([DENY_RM], "with a path that cannot be resolved")):
+            f.write("p.json", rules)
+            done = run("reload", *state, code=1)
+            check("what would be weaker, and a call", why in done.stdout and "such as {" in done.stdout, done.stdout)
+            check("status shows it, too", why in run("status", *state).stdout)
+            check("the policy stays", gate.call("rm") == "denied")
+        digest = done.stdout.split("callgate acknowledge ")[1].split()[0]
+        run("acknowledge", digest, "--policy", policy, *state, code=0)
+        run("reload", *state, code=0, what="what was acknowledged is adopted")
+        gate.close()
+
+
 def test_reload_under_load():
     """Each call is judged by the old policy or by the new one: a mixture of both would let it through."""
     with Folder() as f:
@@ -365,8 +413,10 @@ test_what_a_class_is_less()
 test_what_a_proof_says()
 test_check_and_assert()
 test_slips()
+test_places_and_doubts()
 if SERVER:
     test_running_gate()
+    test_no_weakening()
     test_reload_under_load()
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)
