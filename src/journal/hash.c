@@ -30,12 +30,27 @@ bool hash_bytes(struct slice bytes, uint8_t ret_hash[HASH_SIZE])
     return hasher_begin(&hasher) && hasher_add(&hasher, bytes) && hasher_end(&hasher, ret_hash);
 }
 
+/* The digits of four bytes at once, in the bytes of a word. */
+static uint64_t to_digits(uint64_t four)
+{
+    uint64_t halves = four & 0xffff0000u;
+    four = (halves << 16 | (four & 0xffff));
+    four = (four << 8 | four) & 0x00ff00ff00ff00ffu;
+    four = (four << 4 | four) & 0x0f0f0f0f0f0f0f0fu;
+    uint64_t letters = (four + 0x0606060606060606u) >> 4 & 0x0101010101010101u;
+    return four + 0x3030303030303030u + letters * ('a' - '0' - 10);
+}
+
 void hash_to_hex(const uint8_t hash[HASH_SIZE], char ret_hex[HASH_HEX + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < HASH_SIZE; i++) {
-        ret_hex[2 * i] = digits[hash[i] >> 4];
-        ret_hex[2 * i + 1] = digits[hash[i] & 15];
+    for (size_t i = 0; i < HASH_SIZE; i += 4) {
+        uint32_t four = (uint32_t)hash[i] << 24 | (uint32_t)hash[i + 1] << 16 | (uint32_t)hash[i + 2] << 8 |
+                        (uint32_t)hash[i + 3];
+        uint64_t digits = to_digits(four);
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        digits = __builtin_bswap64(digits);
+#endif
+        memcpy(ret_hex + 2 * i, &digits, sizeof(digits));
     }
     ret_hex[HASH_HEX] = '\0';
 }

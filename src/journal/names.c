@@ -16,13 +16,26 @@ struct name_pattern {
     bool in_text;      /* also in a text, as in `NAME=value`, `NAME: value`, `--NAME value` */
 };
 
-/* Words that a name may have anywhere in it. */
-static const struct name_pattern words_anywhere[] = {
-    {WORD("password"), false, SECRET_NAME_ALL, true},    {WORD("passwd"), false, SECRET_NAME_ALL, true},
-    {WORD("passphrase"), false, SECRET_NAME_ALL, true},  {WORD("passcode"), false, SECRET_NAME_ALL, true},
-    {WORD("passwort"), false, SECRET_NAME_ALL, true},    {WORD("secret"), false, SECRET_NAME_TEXT, true},
-    {WORD("credential"), false, SECRET_NAME_TEXT, true}, {WORD("apikey"), false, SECRET_NAME_TEXT, true},
-    {WORD("privatekey"), false, SECRET_NAME_TEXT, true},
+/* Words that a name may have anywhere in it, by some letters that each has. */
+static const struct name_pattern words_with_pass[] = {{WORD("password"), false, SECRET_NAME_ALL, true},
+                                                      {WORD("passwd"), false, SECRET_NAME_ALL, true},
+                                                      {WORD("passphrase"), false, SECRET_NAME_ALL, true},
+                                                      {WORD("passcode"), false, SECRET_NAME_ALL, true},
+                                                      {WORD("passwort"), false, SECRET_NAME_ALL, true}},
+                                 words_with_cret[] = {{WORD("secret"), false, SECRET_NAME_TEXT, true},
+                                                      {WORD("credential"), false, SECRET_NAME_TEXT, true}},
+                                 words_with_key[] = {{WORD("apikey"), false, SECRET_NAME_TEXT, true},
+                                                     {WORD("privatekey"), false, SECRET_NAME_TEXT, true}};
+
+#define LETTERS3(a, b, c) (BIT(a) | BIT(b) | BIT(c))
+static const struct {
+    uint32_t letters;
+    const struct name_pattern *words;
+    size_t count;
+} words_anywhere[] = {
+    {LETTERS3('p', 'a', 's'), words_with_pass, COUNT(words_with_pass)},
+    {LETTERS3('c', 'r', 'e') | BIT('t'), words_with_cret, COUNT(words_with_cret)},
+    {LETTERS3('k', 'e', 'y') | LETTERS3('a', 'p', 'i'), words_with_key, COUNT(words_with_key)},
 };
 
 /* Words that a name ends with, one list for each last letter. */
@@ -136,10 +149,12 @@ static enum secret_name look_inside(struct slice name, bool in_text)
         letters |= BIT(name.ptr[i]);
     }
     for (size_t i = 0; i < COUNT(words_anywhere); i++) {
-        struct slice word = words_anywhere[i].word;
-        uint32_t needed = BIT(word.ptr[0]) | BIT(word.ptr[word.len - 1]);
-        if ((letters & needed) == needed && name_has(name, word)) {
-            return kind_of(&words_anywhere[i], in_text);
+        bool may = (letters & words_anywhere[i].letters) == words_anywhere[i].letters;
+        for (size_t w = 0; may && w < words_anywhere[i].count; w++) {
+            const struct name_pattern *pattern = &words_anywhere[i].words[w];
+            if (name_has(name, pattern->word)) {
+                return kind_of(pattern, in_text);
+            }
         }
     }
     return SECRET_NAME_NO;

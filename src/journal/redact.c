@@ -72,24 +72,32 @@ static bool unchanged_or_cleaned(struct buf *out, struct slice text)
     return false;
 }
 
-/* `write` writes a JSON string. */
-static void write_clean(struct buf *buf, struct slice text, void (*write)(struct buf *buf, struct slice s))
+/* `write` writes a JSON string; it is not asked to when the text may stay as `written`, if that is given. */
+static void write_clean(struct buf *buf, struct slice text, struct slice written,
+                        void (*write)(struct buf *buf, struct slice s))
 {
     struct buf clean;
     buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
-    if (unchanged_or_cleaned(&clean, text)) {
-        write(buf, text);
-    } else if (buf_ok(&clean)) {
+    if (!unchanged_or_cleaned(&clean, text)) {
         write(buf, buf_slice_of(&clean));
+        buf->failed = buf->failed || !buf_ok(&clean);
+        buf_finish(&clean);
+    } else if (written.ptr != NULL) {
+        buf_slice(buf, written);
     } else {
-        buf->failed = true;
+        write(buf, text);
     }
-    buf_finish(&clean);
 }
 
 void redact_text(struct buf *buf, struct slice text)
 {
-    write_clean(buf, text, json_write_bytes);
+    write_clean(buf, text, (struct slice){NULL, 0}, json_write_bytes);
+}
+
+/* A string of a document as it was written there, if that is its canonical form: without escapes it is. */
+static struct slice as_written(const struct json_doc *doc, const struct json_value *v)
+{
+    return v->length == v->str_len + 2u ? json_text_of(doc, v) : (struct slice){NULL, 0};
 }
 
 /* ---- Values ---- */
@@ -123,7 +131,8 @@ static void write_text(struct redactor *r, const struct json_value *v, enum secr
 {
     struct slice text = json_str(v);
     if (kind == SECRET_NAME_NO) {
-        write_clean(r->out, text, json_write_string); /* the reader has seen that it is UTF-8 */
+        /* The reader has seen that it is UTF-8. */
+        write_clean(r->out, text, as_written(r->doc, v), json_write_string);
     } else {
         json_write_string(r->out, text.len == 0 ? text : hidden);
     }
@@ -272,7 +281,12 @@ static void write_member(struct redactor *r, const struct member *member, bool p
     if (pair && slice_is(name, "value")) {
         own = stricter(own, SECRET_NAME_TEXT);
     }
-    json_write_string(r->out, member->name);
+    struct slice written = as_written(r->doc, member->key);
+    if (member->name.ptr == name.ptr && written.ptr != NULL) {
+        buf_slice(r->out, written);
+    } else {
+        json_write_string(r->out, member->name);
+    }
     buf_byte(r->out, ':');
     write_value(r, json_member_value(member->key), stricter(own, kind));
 }

@@ -22,7 +22,7 @@ enum run {
 };
 
 struct prefix {
-    const char *text;
+    const char *text; /* three bytes or more */
     const char *label;
     uint8_t run;   /* enum run: what follows */
     uint8_t least; /* of it, for a match */
@@ -173,10 +173,12 @@ static bool find_prefix(const struct secret_scan *scan, size_t at, struct secret
 {
     struct slice text = scan->text;
     unsigned char first = (unsigned char)text.ptr[at];
-    const struct prefix_list *list = first < COUNT(prefix_lists) ? &prefix_lists[first] : NULL;
-    for (size_t i = 0; list != NULL && i < list->count; i++) {
-        const struct prefix *prefix = &list->prefixes[i];
-        if (text.ptr[at + 1] != prefix->text[1] || !starts_at(text, at, prefix->text) ||
+    if (first >= COUNT(prefix_lists) || text.len - at < 3) {
+        return false;
+    }
+    const struct prefix_list *list = &prefix_lists[first];
+    for (const struct prefix *prefix = list->prefixes; prefix < list->prefixes + list->count; prefix++) {
+        if (memcmp(text.ptr + at + 1, prefix->text + 1, 2) != 0 || !starts_at(text, at, prefix->text) ||
             (prefix->alone && at > scan->floor && is_alnum(text.ptr[at - 1]))) {
             continue;
         }
@@ -516,6 +518,34 @@ static bool find_at(struct secret_scan *scan, size_t at, struct secret *ret_secr
     }
 }
 
+static inline bool worth_a_look(const unsigned char *two)
+{
+    return (seconds[two[0]] & BIT(two[1])) != 0;
+}
+
+/* The next place before `stop` where something may begin. */
+static size_t next_look(const unsigned char *bytes, size_t at, size_t stop)
+{
+    for (; at + 4 <= stop; at += 4) {
+        if (worth_a_look(bytes + at)) {
+            return at;
+        }
+        if (worth_a_look(bytes + at + 1)) {
+            return at + 1;
+        }
+        if (worth_a_look(bytes + at + 2)) {
+            return at + 2;
+        }
+        if (worth_a_look(bytes + at + 3)) {
+            return at + 3;
+        }
+    }
+    while (at < stop && !worth_a_look(bytes + at)) {
+        at++;
+    }
+    return at;
+}
+
 bool secret_next(struct secret_scan *scan, struct secret *ret_secret)
 {
     const unsigned char *bytes = (const unsigned char *)scan->text.ptr;
@@ -524,10 +554,12 @@ bool secret_next(struct secret_scan *scan, struct secret *ret_secret)
     struct secret found;
     for (size_t at = scan->at; at < stop; at++) {
         bool is_secret = false;
-        if (at == scan->url_at && scan->url_end != 0) {
+        bool url_ahead = scan->url_end != 0 && scan->url_at >= at && scan->url_at < stop;
+        at = next_look(bytes, at, url_ahead ? scan->url_at : stop);
+        if (url_ahead && at == scan->url_at) {
             found = (struct secret){at, scan->url_end, "password in a URL"};
             is_secret = true;
-        } else if ((seconds[bytes[at]] >> (bytes[at + 1] & 31) & 1) != 0) {
+        } else if (at < stop) {
             is_secret = find_at(scan, at, &found);
         }
         if (is_secret) {
