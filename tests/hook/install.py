@@ -106,9 +106,9 @@ class Home:
         with open(self.path(name), "rb") as file:
             return file.read().decode()
 
-    def run(self, *words, cwd=None):
+    def run(self, *words, cwd=None, env=None):
         return subprocess.run([CALLGATE, "hook", *words, "--home", self.home, "--state", self.path("state")],
-                              cwd=cwd or self.home, capture_output=True, text=True, timeout=60)
+                              cwd=cwd or self.home, env=env, capture_output=True, text=True, timeout=60)
 
     def install(self, host, *words, **more):
         return self.run("install", host, "--policy", self.path("policy.json"), *words, **more)
@@ -256,6 +256,32 @@ def options():
         check("uninstalls it", h.run("uninstall", "gemini").returncode == 0)
 
 
+def managed():
+    """For everybody on the machine; only said, so that this machine's stay as they are."""
+    places = {"claude-code": "/etc/claude-code/managed-settings.json", "gemini": "/etc/gemini-cli/settings.json",
+              "codex": "/etc/codex/hooks.json", "cursor": "/etc/cursor/hooks.json"}
+    for host, place in places.items():
+        with Home() as h:
+            result = h.install(host, "--managed", "--dry-run")
+            check(f"{host}: its managed settings", result.returncode == 0 and f"would write {place}\n" in result.stdout and
+                  f"/etc/callgate/protect-{host}.json" in result.stdout, result.stdout)
+
+
+def versions():
+    """A host that ignores the switch is told of."""
+    for printed, warned in (("2.1.295 (Claude Code)", False), ("2.1.294 (Claude Code)", True), ("2.2.0", False), ("1.9.999", True),
+                            ("3.0.0-beta.1", False), ("nothing known", True), (None, True)):
+        with Home() as h:
+            env = dict(os.environ, PATH=h.path("bin"))
+            if printed:
+                h.write("bin/claude", f'#!/bin/sh\necho "{printed}"\n')
+                os.chmod(h.path("bin/claude"), 0o755)
+            result = h.install("claude-code", env=env)
+            check(f"Claude Code {printed}: installs", result.returncode == 0)
+            check(f"Claude Code {printed}: {'a' if warned else 'no'} warning", ("2.1.295 ignore the switch" in result.stderr) == warned,
+                  result.stderr)
+
+
 def plugin():
     with Home() as h:
         name = ".config/opencode/plugins/callgate.js"
@@ -284,6 +310,8 @@ def main():
     refused("claude-code", name, '{"hooks": {}, "hooks": {}}', "a repeated key")
     protection()
     options()
+    managed()
+    versions()
     plugin()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
