@@ -23,7 +23,7 @@ static const char usage[] =
     "  --protect FILE        the rules that 'hook install' wrote along with the hook\n"
     "  --state DIR           where journal and approvals live\n"
     "  --fsync always|batch|never, --journal required|optional\n"
-    "                        as for 'callgate run'\n"
+    "                        as for 'callgate run'; batch waits for the disk only for a denial or a request\n"
     "  --cwd DIR, --home DIR what the policy's relative prefixes and ~ start from\n"
     "  --root DIR            one more start of relative paths; repeatable\n\n"
     "Whatever goes wrong is the host's deny.\n";

@@ -178,7 +178,9 @@ def spoiled():
     wrong("a broken policy", "claude-code", lambda h: h.write("policy.json", "["), "the policy does not load", mended=False)
     wrong("no protection", "claude-code", lambda h: os.unlink(h.path(".config/callgate/protect-claude-code.json")),
           "the rules that came along with the hook are gone")
-    wrong("an open state directory", "claude-code", lambda h: os.chmod(h.path("state"), 0o755), "journal or approvals cannot be written")
+    wrong("an open state directory", "claude-code", lambda h: os.chmod(h.path("state"), 0o755), "the journal cannot be written")
+    wrong("approvals that others may write", "claude-code", lambda h: h.write("state/approvals.db", "", 0o644), "approvals cannot be kept")
+    wrong("damaged approvals", "claude-code", lambda h: h.write("state/approvals.db", "x" * 8192, 0o600), "it is damaged", mended=False)
     wrong("settings that are no JSON", "claude-code", lambda h: h.write(SETTINGS["claude-code"], "{"), "", mended=False)
 
 

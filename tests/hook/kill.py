@@ -251,7 +251,8 @@ def inherited(place):
     process.stdin.close()
     check("a deadline under a mask", reading("claude-code", out, err, process.returncode) == "deny", (out, err))
     env = {"HOME": "/", "XDG_CONFIG_HOME": "/", "XDG_STATE_HOME": "/", "CALLGATE_POLICY": "/dev/null", "TMPDIR": "/none",
-           "OPENSSL_CONF": "/dev/null", "OPENSSL_MODULES": "/", "SQLITE_TMPDIR": "/none", "LOCPATH": "/", "TZ": ":/dev/zero",
+           "OPENSSL_CONF": "/dev/null", "OPENSSL_MODULES": "/", "OPENSSL_ia32cap": "0xffffffffffffffff:0xffffffffffffffff",
+           "SQLITE_TMPDIR": "/none", "LOCPATH": "/", "TZ": ":/dev/zero",
            "MALLOC_TOP_PAD_": "1", "GLIBC_TUNABLES": "glibc.malloc.perturb=85"}
     for host in PATHS:
         check(f"{host}: the environment steers nothing", place.run(host, "/etc/passwd", env=env)[0] == "deny")
