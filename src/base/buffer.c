@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #define SMALLEST ((size_t)256)
+#define ROOM     ((size_t)4096)
 
 void buf_init(struct buf *buf, size_t ceiling)
 {
@@ -44,6 +45,14 @@ char *buf_reserve(struct buf *buf, size_t len)
         buf->cap = cap;
     }
     return buf->ptr + buf->len;
+}
+
+char *buf_room(struct buf *buf, size_t *ret_len)
+{
+    size_t left = buf->cap - buf->len;
+    char *room = buf_reserve(buf, left != 0 ? left : ROOM);
+    *ret_len = room == NULL ? 0 : buf->cap - buf->len;
+    return room;
 }
 
 void buf_added(struct buf *buf, size_t len)

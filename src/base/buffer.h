@@ -28,6 +28,10 @@ void buf_reset(struct buf *buf);
 MUST_USE char *buf_reserve(struct buf *buf, size_t len);
 void buf_added(struct buf *buf, size_t len);
 
+/* Where a read of unknown length may go: all the room that is left, or as much again when there is none. NULL
+ * as above. */
+MUST_USE char *buf_room(struct buf *buf, size_t *ret_len);
+
 static inline void buf_bytes(struct buf *buf, const void *bytes, size_t len)
 {
     if (len == 0) {

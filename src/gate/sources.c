@@ -138,10 +138,11 @@ static const char *refusal_of_workspace_file(const struct stat *st)
 static bool read_all(int fd, struct buf *text)
 {
     for (;;) {
-        char *room = buf_reserve(text, 64 << 10);
+        size_t size;
+        char *room = buf_room(text, &size);
         if (!room)
             return text->failed = true, false;
-        ssize_t n = read(fd, room, 64 << 10);
+        ssize_t n = read(fd, room, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -219,6 +220,8 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         refused = refusal_of_workspace_file(&st);
     else if (S_ISDIR(st.st_mode))
         refused = "is a directory: name a file";
+    if (!refused && S_ISREG(st.st_mode) && st.st_size < LIMIT_POLICY_BYTES)
+        (void)!buf_reserve(text, (size_t)st.st_size + 1); /* one more, to see the end in */
     bool read_ok = !refused && read_all(fd, text);
     if (!refused && !read_ok)
         refused = text->failed ? "cannot be read: no memory" : "cannot be read";

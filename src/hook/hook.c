@@ -48,10 +48,11 @@ static bool read_message(int fd, struct buf *text, bool *ret_over_limit)
     static char rest[64 << 10];
     *ret_over_limit = false;
     for (;;) {
-        char *room = *ret_over_limit ? rest : buf_reserve(text, sizeof rest);
+        size_t size = sizeof rest;
+        char *room = *ret_over_limit ? rest : buf_room(text, &size);
         if (!room)
             return false;
-        ssize_t n = read(fd, room, sizeof rest);
+        ssize_t n = read(fd, room, size);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             struct pollfd readable = {.fd = fd, .events = POLLIN};
             (void)!poll(&readable, 1, -1);

@@ -28,8 +28,9 @@ static bool read_file(struct buf *text, struct slice dir, const char *file)
         return false;
     bool ok = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size <= (off_t)LIMIT_MESSAGE_BYTES;
     while (ok) {
-        char *room = buf_reserve(text, 64 << 10);
-        ssize_t n = room ? read(fd, room, 64 << 10) : -1;
+        size_t size;
+        char *room = buf_room(text, &size);
+        ssize_t n = room ? read(fd, room, size) : -1;
         if (n > 0)
             buf_added(text, (size_t)n);
         ok = n >= 0;

@@ -138,6 +138,30 @@ static void test_buffer_grows(void)
     buf_finish(&buf);
 }
 
+/* Reads of any length fill a buffer to its ceiling and not beyond. */
+static void test_buffer_room(void)
+{
+    struct buf buf;
+    size_t room, grown = 0;
+    buf_init(&buf, 100000);
+    for (size_t i = 0; buf.len < 100000; i++) {
+        size_t before = buf.cap;
+        char *to = buf_room(&buf, &room);
+        CHECK(to == buf.ptr + buf.len && room > 0 && room == buf.cap - buf.len);
+        if (to == NULL) {
+            break;
+        }
+        CHECK(buf.cap == before || buf.len == before); /* it grows only when it is full */
+        grown += buf.cap != before;
+        size_t len = i % 3 == 0 || room < 7 ? room : room / 7;
+        memset(to, 'x', len);
+        buf_added(&buf, len);
+    }
+    CHECK(buf.len == 100000 && grown < 10);
+    CHECK(buf_room(&buf, &room) == NULL && room == 0 && !buf_ok(&buf));
+    buf_finish(&buf);
+}
+
 static void test_intern(void)
 {
     struct arena arena;
@@ -223,6 +247,7 @@ int main(void)
     test_arena();
     test_buffer();
     test_buffer_grows();
+    test_buffer_room();
     test_intern();
     test_prefix_hashes();
     test_clock();
