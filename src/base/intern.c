@@ -52,17 +52,17 @@ static bool make_slots(struct intern *intern, uint32_t count)
     return true;
 }
 
-/* Makes room for one entry more; slots stay at most half full. */
-static bool grow(struct intern *intern)
+/* Makes room for `count` entries; slots stay at most half full. */
+bool intern_reserve(struct intern *intern, uint32_t count)
 {
-    if (intern->count < intern->entries_cap) {
+    if (count <= intern->entries_cap) {
         return true;
     }
-    if (intern->count >= MOST_ENTRIES) {
+    if (count > MOST_ENTRIES) {
         return false;
     }
     uint32_t cap = FIRST_ENTRIES;
-    while (cap <= intern->count) {
+    while (cap < count) {
         cap *= 2;
     }
     struct intern_entry *entries = realloc(intern->entries, cap * sizeof(*entries));
@@ -79,7 +79,7 @@ static bool grow(struct intern *intern)
 
 uint32_t intern_add(struct intern *intern, struct slice s)
 {
-    if (s.len > UINT32_MAX || !grow(intern)) {
+    if (s.len > UINT32_MAX || !intern_reserve(intern, intern->count + 1)) {
         return 0;
     }
     uint32_t hash = intern_hash(s);

@@ -36,20 +36,28 @@ static bool grow(struct findings *findings)
     return true;
 }
 
+/* A million warnings are written at a load: most texts are short, and then they are formatted once. */
 struct finding *findings_add(struct findings *findings, const char *code, const char *format, ...)
 {
+    char few[512], *text = NULL;
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(NULL, 0, format, args);
+    int len = vsnprintf(few, sizeof(few), format, args);
     va_end(args);
-    char *text = len < 0 ? NULL : arena_alloc(&findings->arena, (size_t)len + 1);
+    if (len >= 0 && (size_t)len < sizeof(few)) {
+        text = (char *)arena_copy(&findings->arena, (struct slice){few, (size_t)len}).ptr;
+    } else if (len >= 0) {
+        text = arena_alloc(&findings->arena, (size_t)len + 1);
+    }
     if (text == NULL || !grow(findings)) {
         findings->failed = true;
         return NULL;
     }
-    va_start(args, format);
-    (void)vsnprintf(text, (size_t)len + 1, format, args);
-    va_end(args);
+    if ((size_t)len >= sizeof(few)) {
+        va_start(args, format);
+        (void)vsnprintf(text, (size_t)len + 1, format, args);
+        va_end(args);
+    }
     struct finding *finding = &findings->list[findings->count++];
     *finding = (struct finding){.code = code, .message = {text, (size_t)len}};
     return finding;

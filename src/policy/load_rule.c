@@ -171,11 +171,13 @@ void load_rules(struct loading *loading, const struct json_value *rules, const s
     struct policy *policy = loading->policy;
     size_t most = (size_t)policy->rule_count + rules->count;
     struct rule *room = most == 0 ? NULL : realloc(policy->rules, most * sizeof(*room));
-    if (room == NULL) {
+    policy->rules = room != NULL ? room : policy->rules;
+    /* Each rule brings an id, and most of them little else that is new. */
+    if (room == NULL ||
+        !intern_reserve(&policy->symbols, policy->symbols.count + (uint32_t)(most + most / 2))) {
         loading->errors->failed = loading->errors->failed || most != 0;
         return;
     }
-    policy->rules = room;
     struct place here = {.up = place, .element = true};
     const struct json_value *value = json_first(&loading->doc, rules);
     for (; value != NULL; value = json_right(&loading->doc, rules, value), here.index++) {
