@@ -125,7 +125,7 @@ struct policy_index {
 };
 
 /* Policies with fewer rules are scanned: it is as quick. */
-#define INDEX_LEAST_RULES 16u
+#define INDEX_LEAST_RULES 4u
 
 /* Policies with no more rules than this are small. */
 #define INDEX_SMALL_RULES 128u
