@@ -13,7 +13,7 @@ struct entry {
 
 /* The strings of one role. */
 struct marks {
-    struct facts_mask *masks; /* by symbol, prefix or atom: the rules that have it */
+    struct facts_mask *masks; /* by symbol, prefix or atom: the rules that have it; NULL: none has any */
     uint32_t *ids;            /* of those with a mask */
     uint32_t count;
 };
@@ -201,9 +201,30 @@ static bool grow(void **array, uint32_t count, size_t size)
     return grown != NULL;
 }
 
+static uint32_t id_count(const struct build *build, enum role role)
+{
+    if (role == ROLE_PREFIX) {
+        return build->policy->prefixes->count;
+    }
+    return role == ROLE_ATOM ? build->index->atom_count : build->policy->symbols.count;
+}
+
+/* Most policies have strings of a few roles only. */
+static bool start_marks(struct build *build, enum role role)
+{
+    struct marks *marks = &build->marks[role];
+    if (marks->masks == NULL) {
+        marks->masks = array_of(id_count(build, role), sizeof(*marks->masks));
+    }
+    return marks->masks != NULL;
+}
+
 static bool mark(struct build *build, enum role role, uint32_t id, struct facts_mask mask)
 {
     struct marks *marks = &build->marks[role];
+    if (!start_marks(build, role)) {
+        return false;
+    }
     if ((marks->masks[id].low | marks->masks[id].high) == 0) {
         void *ids = marks->ids;
         bool good = grow(&ids, marks->count, sizeof(*marks->ids));
@@ -275,25 +296,6 @@ static bool add_rules(struct build *build)
 }
 
 /* ---- Words ---- */
-
-static uint32_t id_count(const struct build *build, unsigned role)
-{
-    if (role == ROLE_PREFIX) {
-        return build->policy->prefixes->count;
-    }
-    return role == ROLE_ATOM ? build->index->atom_count : build->policy->symbols.count;
-}
-
-static bool start_marks(struct build *build)
-{
-    for (unsigned role = 0; role < ROLE_COUNT; role++) {
-        build->marks[role].masks = array_of(id_count(build, role), sizeof(struct facts_mask));
-        if (build->marks[role].masks == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -536,8 +538,8 @@ bool index_build(struct policy *policy)
         index->bytes = sizeof(*index);
         index->small = policy->order_count <= INDEX_SMALL_RULES;
         *build = (struct build){.policy = policy, .index = index};
-        good = number_atoms(build) && start_marks(build) && add_rules(build) && make_words(build) &&
-               make_keys(build);
+        good = number_atoms(build) && start_marks(build, ROLE_ATOM) && add_rules(build) &&
+               make_words(build) && make_keys(build);
     } else {
         free(index);
     }
