@@ -243,6 +243,19 @@ static int check(struct options *options, const struct own *own)
     return code;
 }
 
+/* 2026-11-29, or with a time behind as the journal writes it: then texts compare as times do. */
+static bool is_date(const char *text)
+{
+    static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
+    size_t len = strlen(text);
+    if (len < 10 || len > sizeof form - 1)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+            return false;
+    return true;
+}
+
 static int run(int argc, char **argv)
 {
     struct options options;
@@ -261,6 +274,10 @@ static int run(int argc, char **argv)
     options.json = strcmp(format, "json") == 0;
     if (!own.sarif && !options.json && strcmp(format, "text") != 0)
         code = usage_error(&command_check, "--format is text, json or sarif");
+    else if (own.since && !own.stats)
+        code = usage_error(&command_check, "--since goes with --stats");
+    else if (own.since && !is_date(own.since))
+        code = usage_error(&command_check, "--since is a date: 2026-11-29, or 2026-11-29T20:00:00.000Z");
     else if (options.argc > 0)
         code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
                            options.argv[0]);

@@ -83,3 +83,25 @@ enum decided_result decided_next(struct decided_reader *reader)
         ;
     return result;
 }
+
+void decided_write_call(struct buf *buf, const struct decided *event)
+{
+    buf_text(buf, "{\"tool\":");
+    json_write_string(buf, event->tool);
+    if (event->server.ptr) {
+        buf_text(buf, ",\"server\":");
+        json_write_string(buf, event->server);
+    }
+    buf_text(buf, ",\"sessionKey\":{\"channel\":");
+    json_write_string(buf, event->channel);
+    buf_text(buf, ",\"thread\":");
+    json_write_string(buf, event->thread);
+    buf_text(buf, "},\"actor\":");
+    json_write_string(buf, event->actor);
+    buf_text(buf, ",\"input\":");
+    if (event->input)
+        buf_slice(buf, json_text_of(&event->doc, event->input));
+    else
+        buf_text(buf, "{}");
+    buf_byte(buf, '}');
+}

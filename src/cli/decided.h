@@ -35,6 +35,9 @@ enum decided_result {
 /* The next decision; passes other events over. Verifies nothing: that is `journal verify`. */
 enum decided_result decided_next(struct decided_reader *reader);
 
+/* Appends the call of a decision, as `eval` and `explain` read it: what the journal kept of it. */
+void decided_write_call(struct buf *buf, const struct decided *event);
+
 /* The next event, whatever it is. */
 enum decided_result decided_next_event(struct decided_reader *reader);
 

@@ -8,8 +8,8 @@
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate journal show [--decisions] [--denied] [--session CHANNEL[/THREAD]] [--state DIR] "
-    "[FILE...]\n"
+    "usage: callgate journal show [--decisions] [--denied] [--calls] [--session CHANNEL[/THREAD]]\n"
+    "                             [--state DIR] [FILE...]\n"
     "       callgate journal verify [--head FILE] [--state DIR] [FILE...]\n"
     "       callgate journal head [--state DIR] [FILE]\n\n"
     "show    prints the events for a person, one a line; of an input its beginning\n"
@@ -20,6 +20,7 @@ static const char usage[] =
     "        whose end was cut off\n\n"
     "  --decisions           only what was decided\n"
     "  --denied              only what was denied\n"
+    "  --calls               the calls themselves as JSON, one a line, as `callgate explain` reads them\n"
     "  --session CHANNEL[/THREAD]  only what belongs to this session\n\n"
     "Without FILE, the journal of the state directory (default: ~/.local/state/callgate).\n\n"
     "Exit: 0 shown or verified, 1 a fault, 2 could not be done.\n";
@@ -90,15 +91,16 @@ static int run(int argc, char **argv)
     const struct option_spec own[] = {
         {"head", OPTION_VALUE, &head_file},           {"state", OPTION_VALUE, &state},
         {"denied", OPTION_FLAG, &shown.denied},       {"session", OPTION_VALUE, &shown.session},
-        {"decisions", OPTION_FLAG, &shown.decisions},
+        {"decisions", OPTION_FLAG, &shown.decisions}, {"calls", OPTION_FLAG, &shown.calls},
     };
-    int code = options_read(&options, &command_journal, argc, argv, 0, own, 5);
+    int code = options_read(&options, &command_journal, argc, argv, 0, own, 6);
     if (code != -1)
         return code;
     const char *verb = options.argc > 0 ? options.argv[0] : "";
     size_t count = options.argc > 0 ? (size_t)options.argc - 1 : 0;
     bool is_verify = strcmp(verb, "verify") == 0, is_head = strcmp(verb, "head") == 0,
-         is_show = strcmp(verb, "show") == 0, narrows = shown.denied || shown.decisions || shown.session;
+         is_show = strcmp(verb, "show") == 0,
+         narrows = shown.denied || shown.decisions || shown.calls || shown.session;
     struct journals journals = {0};
     if ((!is_verify && !is_head && !is_show) || (is_head && count > 1))
         code = usage_error(&command_journal, "say 'show [FILE...]', 'verify [FILE...]' or 'head [FILE]'");

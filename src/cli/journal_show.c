@@ -19,7 +19,7 @@ static bool is_session(const struct decided *event, const char *wanted)
 static bool is_shown(const struct decided *event, const struct shown *shown)
 {
     return (!shown->denied || slice_is(event->kind, "policy.deny")) &&
-           (!shown->decisions || event->is_decision) &&
+           (!(shown->decisions || shown->calls) || event->is_decision) &&
            (!shown->session || is_session(event, shown->session));
 }
 
@@ -83,7 +83,12 @@ int journal_show(const char *const *files, size_t count, const struct shown *sho
             if (!is_shown(&reader.event, shown))
                 continue;
             buf_reset(&out);
-            write_event(&out, &reader.event);
+            if (shown->calls) {
+                decided_write_call(&out, &reader.event);
+                buf_byte(&out, '\n');
+            } else {
+                write_event(&out, &reader.event);
+            }
             code = print(&out);
         }
         decided_close(&reader);

@@ -8,6 +8,7 @@
 /* Which events. */
 struct shown {
     bool decisions, denied;
+    bool calls;          /* as calls, for `explain`: only decisions */
     const char *session; /* CHANNEL or CHANNEL/THREAD; NULL: every one */
 };
 

@@ -29,29 +29,6 @@ struct replay {
     size_t events, flips, weaker, inexact;
 };
 
-/* The call as its journalled event has it. */
-static void write_call(struct buf *buf, const struct decided *event)
-{
-    buf_text(buf, "{\"tool\":");
-    json_write_string(buf, event->tool);
-    if (event->server.ptr) {
-        buf_text(buf, ",\"server\":");
-        json_write_string(buf, event->server);
-    }
-    buf_text(buf, ",\"sessionKey\":{\"channel\":");
-    json_write_string(buf, event->channel);
-    buf_text(buf, ",\"thread\":");
-    json_write_string(buf, event->thread);
-    buf_text(buf, "},\"actor\":");
-    json_write_string(buf, event->actor);
-    buf_text(buf, ",\"input\":");
-    if (event->input)
-        buf_slice(buf, json_text_of(&event->doc, event->input));
-    else
-        buf_text(buf, "{}");
-    buf_byte(buf, '}');
-}
-
 /* Whether the call that was put together again is the one that was judged. */
 static bool is_exact(struct replay *replay, const struct decided *event)
 {
@@ -137,7 +114,7 @@ static bool same(const struct replay *replay, const struct decided *event)
 static void one_event(struct replay *replay, const struct decided *event)
 {
     buf_reset(&replay->call);
-    write_call(&replay->call, event);
+    decided_write_call(&replay->call, event);
     judge_text(&replay->judge, buf_slice_of(&replay->call));
     bool exact = is_exact(replay, event);
     replay->events++;

@@ -335,6 +335,8 @@ def test_running_gate():
         stats = {s["rule"]: s for s in json.loads(run("stats", "--format", "json", *state, code=0).stdout)}
         check("stats go on", stats["no-rm"]["deny"] == 2 and stats["ls"]["allow"] == 2, stats)
         unused = json.loads(run("check", "--format", "json", "--stats", *state, "--policy", policy, code=0).stdout)
+        run("check", "--stats", "--since", "yesterday", *state, "--policy", policy, code=2)
+        run("check", "--since", "2026-11-29", "--policy", policy, code=2)
         check("a rule that never decided", [w["rule"] for w in unused["warnings"] if w["kind"] == "unused"] == ["ask-cp"], unused)
         gate.close()
         run("journal", "verify", os.path.join(gate.state, "journal.jsonl"), code=0)
@@ -345,6 +347,9 @@ def test_running_gate():
         check("a line for each event", len(shown) == sum(1 for _ in open(journal)) and "system.boot" in shown[0], shown)
         denied = run("journal", "show", "--denied", "--session", "local", journal, code=0).stdout
         check("what was denied, and why", "by 'no-rm'  (gone is gone)" in denied and "policy.allow" not in denied, denied)
+        calls = run("journal", "show", "--denied", "--calls", journal, code=0).stdout
+        told = run("explain", "--policy", policy, "-", stdin=calls, code=0).stdout
+        check("the calls go to explain", told.count("deny by rule 'no-rm'") == 2 * denied.count("policy.deny "), told)
         check("of another session nothing", run("journal", "show", "--session", "elsewhere", journal, code=0).stdout == "")
         run("journal", "show", "--state", gate.state, journal, code=2)
         run("journal", "verify", "--denied", journal, code=2)
