@@ -119,7 +119,7 @@ struct diff_class {
     /* The set is exactly the calls of `match` that none of `except` matches: matches in JSON, where a
      * pathComponent may be a list of two that one path has. */
     struct slice match;
-    const struct slice *except;
+    const struct slice *except; /* NULL: not listed */
     size_t except_count;
     struct slice witness; /* ptr NULL: none could be made; the class may be one that files rule out */
     /* A change of a list is a class of its own: the argument `name` of these tools is a path (a tree), or is
@@ -134,14 +134,19 @@ struct diff {
     struct arena arena;
     struct diff_class *list;
     size_t count, cap;
-    bool failed; /* the list is not whole: treat as weaker */
+    bool failed;    /* the list is not whole: treat as weaker */
+    size_t excepts; /* of all classes together */
+    bool excepts_full;
 };
+
+/* A class whose exceptions would make more than this of all classes together has none listed. */
+#define DIFF_EXCEPTS_MOST ((size_t)1000000)
 
 void diff_init(struct diff *diff);
 void diff_finish(struct diff *diff);
 
 /* Every class of calls that `to` decides otherwise than `from`: first those of rules, in the order of the old
- * rules, then of the new ones, then those of lists. Without DIFF_EXCEPT no class's `except` is filled. The
+ * rules, then of the new ones, then those of lists. With DIFF_BRIEF no class's `except` is filled. The
  * policies must outlive the diff. */
 enum diff_detail { DIFF_BRIEF, DIFF_EXCEPT };
 void diff_find(const struct policy *from, const struct policy *to, const struct path_base *base,

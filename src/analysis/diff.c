@@ -117,8 +117,7 @@ static void add_class(struct comparison *c, uint32_t from, uint32_t to, const st
         class->witness = arena_copy(&c->out->arena, buf_slice_of(&c->witness.call));
     }
     const uint32_t rules[SIDES] = {from, to};
-    bool ok =
-        c->detail != DIFF_EXCEPT || except_find(&c->space, c->common, rules, box, &c->out->arena, class);
+    bool ok = c->detail != DIFF_EXCEPT || except_find(&c->space, c->common, rules, box, c->out, class);
     if (!ok || !buf_ok(&c->text) || class->match.ptr == NULL || (witnessed && class->witness.ptr == NULL)) {
         c->out->failed = true;
     }

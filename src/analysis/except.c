@@ -4,16 +4,15 @@
 
 #include "analysis/listed.h"
 
-/* With more exceptions than this one is only compared with the first of them: then some may stand in others.
- */
-#define COMPARED_MOST 1024u
+/* With more exceptions than this they are not compared any more: then some may stand in others. */
+#define COMPARED_MOST 64u
 
 struct excepts {
     struct space *space;
     const struct box *box;
     struct arena arena;
     struct box *list; /* each less what the box says already */
-    size_t count, cap;
+    size_t count, cap, most;
     struct match_arg *args; /* of a meeting */
     bool failed;
 };
@@ -129,22 +128,30 @@ static bool is_in(struct excepts *e, const struct box *inner, const struct box *
 
 /* ---- The list ---- */
 
-/* Keeps a box, less those that stand in it; not when it stands in another. */
-static void keep(struct excepts *e, const struct box *box)
+/* Drops a box that stands in another; false when the new one does. */
+static bool compare_all(struct excepts *e, const struct box *box)
 {
-    size_t compared = e->count < COMPARED_MOST ? e->count : COMPARED_MOST;
-    for (size_t i = 0; i < compared; i++) {
-        if (is_in(e, box, &e->list[i])) {
-            return;
-        }
-    }
     size_t left = 0;
     for (size_t i = 0; i < e->count; i++) {
-        if (i >= COMPARED_MOST || !is_in(e, &e->list[i], box)) {
+        if (is_in(e, box, &e->list[i])) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < e->count; i++) {
+        if (!is_in(e, &e->list[i], box)) {
             e->list[left++] = e->list[i];
         }
     }
     e->count = left;
+    return true;
+}
+
+/* Adds a box, unless it stands in another. */
+static void keep(struct excepts *e, const struct box *box)
+{
+    if (e->count <= COMPARED_MOST && !compare_all(e, box)) {
+        return;
+    }
     if (e->count == e->cap) {
         size_t cap = e->cap == 0 ? 16 : e->cap * 2;
         struct box *list = realloc(e->list, cap * sizeof(*list));
@@ -184,44 +191,49 @@ static void look_at(struct excepts *e, size_t side, uint32_t rule)
 static void look_at_all(struct excepts *e, bool *const common[SIDES], const uint32_t rules[SIDES])
 {
     uint32_t seen = 0, common_count = 0;
-    for (uint32_t i = 0; i < rules[0] && !e->failed; i++) {
+    for (uint32_t i = 0; i < rules[0] && e->count <= e->most && !e->failed; i++) {
         look_at(e, 0, i);
         seen += common[0][i];
     }
-    for (uint32_t i = 0; i < rules[1] && !e->failed; i++) {
+    for (uint32_t i = 0; i < rules[1] && e->count <= e->most && !e->failed; i++) {
         if (!common[1][i] || common_count++ >= seen) {
             look_at(e, 1, i);
         }
     }
 }
 
-static bool write_all(struct excepts *e, struct arena *arena, struct diff_class *class)
+static bool write_all(struct excepts *e, struct diff *diff, struct diff_class *class)
 {
     struct buf text;
-    struct slice *list = arena_array(arena, e->count + 1, sizeof(*list));
+    struct slice *list = arena_array(&diff->arena, e->count + 1, sizeof(*list));
     bool ok = list != NULL && !e->failed;
     buf_init(&text, LIMIT_MESSAGE_BYTES);
     for (size_t i = 0; ok && i < e->count; i++) {
         buf_reset(&text);
         listed_write_box(&text, e->space, &e->list[i]);
-        list[i] = arena_copy(arena, buf_slice_of(&text));
+        list[i] = arena_copy(&diff->arena, buf_slice_of(&text));
         ok = buf_ok(&text) && list[i].ptr != NULL;
     }
     buf_finish(&text);
     class->except = list;
     class->except_count = ok ? e->count : 0;
+    diff->excepts += class->except_count;
     return ok;
 }
 
 bool except_find(struct space *space, bool *const common[SIDES], const uint32_t rules[SIDES],
-                 const struct box *box, struct arena *arena, struct diff_class *class)
+                 const struct box *box, struct diff *diff, struct diff_class *class)
 {
-    struct excepts e = {.space = space, .box = box};
+    struct excepts e = {.space = space, .box = box, .most = DIFF_EXCEPTS_MOST - diff->excepts};
+    if (diff->excepts_full && e.most > COMPARED_MOST) {
+        e.most = COMPARED_MOST; /* the short ones are still listed, the others not looked for in full */
+    }
     arena_init(&e.arena, 0);
     e.args = calloc((size_t)space->most_args * 2 + 1, sizeof(*e.args));
     e.failed = e.args == NULL;
     look_at_all(&e, common, rules);
-    bool ok = write_all(&e, arena, class);
+    bool over = e.count > e.most, ok = over ? !e.failed : write_all(&e, diff, class);
+    diff->excepts_full = diff->excepts_full || over;
     arena_finish(&e.arena);
     free(e.args);
     free(e.list);

@@ -155,6 +155,10 @@ static void write_place_json(struct buf *out, const char *member, const struct p
 
 static void write_excepts_json(struct buf *out, const struct diff_class *class)
 {
+    if (!class->except) {
+        buf_text(out, ",\"except\":null");
+        return;
+    }
     buf_text(out, ",\"except\":[");
     for (size_t i = 0; i < class->except_count; i++) {
         if (i)
@@ -265,6 +269,8 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
     write_side_text(out, new->policy, &class->to);
     buf_text(out, "\n    calls    ");
     utf8_append_printable(out, class->match);
+    if (!class->except && !class->list)
+        buf_text(out, "\n    except   what earlier rules take: more than can be listed");
     for (size_t i = 0; i < class->except_count && i < EXCEPTS_SHOWN; i++) {
         buf_text(out, i ? "\n             " : "\n    except   ");
         utf8_append_printable(out, class->except[i]);
