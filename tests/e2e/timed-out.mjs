@@ -103,4 +103,18 @@ test('a held hook whose own deadline passes: denied; the request waits on, and t
     assert.deepEqual(kinds(t), ['approval.vote', 'approval.approved']);
 });
 
+test('a request that a hook has left ends after fifteen minutes, whoever comes to it first', async t => {
+    const time = clock(t);
+    const peer = hook(t, '1', time.env);
+    const [request] = await t.pending(1);
+    await answered(peer, [DENY]);
+    time.ahead(15 * MINUTES);
+    const approve = t.raw([callgate, 'approve', request.code, '--as', 'ada', '--state', t.state], { env: time.env });
+    assert.equal((await approve.exit).code, 1);
+    assert.deepEqual(kinds(t), ['approval.timed_out', 'approval.dropped']);
+    await answered(hook(t, '1', time.env), [DENY]); // and people are asked anew
+    const asked = t.events().filter(event => event.kind === 'policy.require').map(event => event.detail.request);
+    assert.equal(new Set(asked).size, 2);
+});
+
 await run();
