@@ -239,11 +239,63 @@ static void unknown_texts(void)
     policy_destroy(next);
 }
 
+/* Rules that differ in `bits` arguments of two values each, so that half of them share any one of these. */
+static struct policy *crowded(unsigned bits)
+{
+    struct buf buf;
+    buf_init(&buf, 1u << 20);
+    for (unsigned i = 0; i < 1u << bits; i++) {
+        buf_printf(&buf,
+                   "%s{\"id\":\"r%u\",\"effect\":\"auto_approve\",\"match\":{\"tool\":\"t\",\"argEquals\":{",
+                   i == 0 ? "[" : ",", i);
+        for (unsigned k = 0; k < bits; k++) {
+            buf_printf(&buf, "%s\"k%u\":%u", k == 0 ? "" : ",", k, i >> k & 1);
+        }
+        buf_text(&buf, "}}}");
+    }
+    buf_byte(&buf, ']');
+    struct policy *policy = buf_ok(&buf) ? test_load(buf_slice_of(&buf)) : NULL;
+    buf_finish(&buf);
+    return policy;
+}
+
+/* A chain of 64 rules is not told of, one of 128 is, once. */
+static void long_chains(void)
+{
+    for (unsigned bits = 7; bits <= 8; bits++) {
+        struct findings warnings;
+        struct policy *policy = crowded(bits);
+        const struct finding *told = NULL;
+        size_t times = 0;
+        findings_init(&warnings);
+        CHECK(policy != NULL);
+        if (policy != NULL) {
+            lint(policy, &warnings);
+        }
+        CHECK(!warnings.failed);
+        for (size_t i = 0; i < warnings.count; i++) {
+            if (strcmp(warnings.list[i].code, "long-chain") == 0) {
+                told = &warnings.list[i];
+                times++;
+            }
+        }
+        CHECK(times == bits - 7);
+        if (told != NULL) {
+            /* There are two chains of that length, one for each value of the first argument. */
+            CHECK(slice_is(told->rule, "r0") || slice_is(told->rule, "r1"));
+            CHECK(memmem(told->message.ptr, told->message.len, "' and 127 others", 16) != NULL);
+        }
+        findings_finish(&warnings);
+        policy_destroy(policy);
+    }
+}
+
 int main(int argc, char **argv)
 {
     uint64_t many = argc > 1 ? strtoull(argv[1], NULL, 10) : 300;
     texts();
     unknown_texts();
+    long_chains();
     random_policies(1, many, &(struct test_shape){30, 40, 2, 3, 3});
     random_policies(100001, many, &(struct test_shape){60, 15, 2, 4, 4});
     random_policies(200001, many / 10, &(struct test_shape){400, 30, 3, 8, 6});
