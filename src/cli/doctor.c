@@ -80,8 +80,25 @@ fault(struct doctor *d, const char *mend, const char *format, ...)
     va_start(args, format);
     tell(d, "FAULT", format, args);
     va_end(args);
-    printf("       mend: %s\n", mend);
+    struct buf line;
+    buf_init(&line, 1u << 20);
+    utf8_append_printable(&line, slice_of(mend));
+    printf("       mend: %.*s\n", SLICE_FMT(buf_slice_of(&line)));
+    buf_finish(&line);
     d->faults++;
+}
+
+/* A command that a person may copy: whatever the word is, a shell reads it as one. */
+static void write_command(char ret_mend[MEND_SIZE], const char *before, const char *word, const char *after)
+{
+    struct buf text;
+    buf_init(&text, MEND_SIZE - 1);
+    buf_text(&text, before);
+    hook_write_word(&text, word);
+    buf_text(&text, after);
+    buf_byte(&text, '\0');
+    snprintf(ret_mend, MEND_SIZE, "%s%s", buf_ok(&text) ? text.ptr : before, buf_ok(&text) ? "" : "it");
+    buf_finish(&text);
 }
 
 /* ---- An installed command line, read as the program will read it ---- */
@@ -102,11 +119,16 @@ static void write_mend(char ret_mend[MEND_SIZE], const struct hook_place *place,
     struct buf text;
     buf_init(&text, MEND_SIZE - 1);
     buf_printf(&text, "callgate hook install %s --%s", place->host->name, scope_names[place->scope]);
-    if (place->settings)
-        buf_printf(&text, " --settings %s", place->settings);
-    for (size_t i = 0; i + 1 < hook->word_count; i++)
-        if (strcmp(hook->words[i], "--policy") == 0)
-            buf_printf(&text, " --policy %s", hook->words[i + 1]);
+    if (place->settings) {
+        buf_text(&text, " --settings ");
+        hook_write_word(&text, place->settings);
+    }
+    for (size_t i = 0; i + 1 < hook->word_count; i++) {
+        if (strcmp(hook->words[i], "--policy") == 0) {
+            buf_text(&text, " --policy ");
+            hook_write_word(&text, hook->words[i + 1]);
+        }
+    }
     buf_byte(&text, '\0');
     if (buf_ok(&text))
         memcpy(ret_mend, text.ptr, text.len);
@@ -194,14 +216,14 @@ static struct policy *load_hook_policy(struct doctor *d, struct line *line, cons
                                        bool first)
 {
     struct options *o = &line->options;
-    char mend[4096] = "mend the file that is named below";
+    char mend[MEND_SIZE] = "mend the file that is named below";
     if (!options_surface_places(&command_hook, o)) {
         fault(d, "write one of the files named above, or install the hook with --policy FILE",
               "the hook has no policy, so every call is denied");
         return NULL;
     }
     if (o->policies.count)
-        snprintf(mend, sizeof mend, "callgate check --policy %s", o->policies.items[0]);
+        write_command(mend, "callgate check --policy ", o->policies.items[0], "");
     if (line->a.protect && access(line->a.protect, R_OK) != 0) {
         fault(d, line->mend, "the rules that came along with the hook are gone, so every call is denied: %s",
               line->a.protect);
@@ -223,9 +245,10 @@ static void say_nothing(const char *line)
 static void check_approvals(struct doctor *d, const struct options *o)
 {
     struct buf error;
-    char mend[4096];
+    char path[MEND_SIZE], mend[MEND_SIZE];
     buf_init(&error, 1u << 16);
-    snprintf(mend, sizeof mend, "chmod 600 %s/approvals.db; move it away if it is damaged", o->state_dir);
+    snprintf(path, sizeof path, "%s/approvals.db", o->state_dir);
+    write_command(mend, "chmod 600 ", path, "; move it away if it is damaged");
     struct people *people = people_open(o->state_dir, &error);
     if (people)
         good(d, "journal and approvals can be written: %s", o->state_dir);
@@ -249,10 +272,10 @@ static void check_state(struct doctor *d, const struct options *o)
     };
     struct event event = {.kind = "doctor.check", .detail = SLICE("{}")};
     struct buf error;
-    char mend[4096];
+    char mend[MEND_SIZE];
     bool written = false;
     buf_init(&error, 1u << 20);
-    snprintf(mend, sizeof mend, "chmod 700 %s; it must be yours, on a disk with room", o->state_dir);
+    write_command(mend, "chmod 700 ", o->state_dir, "; it must be yours, on a disk with room");
     struct gate *gate = gate_open(&options, &error);
     if (gate) {
         gate_note(gate, &event);
@@ -345,33 +368,56 @@ static bool is_same_file(const char *path, const struct stat *st)
     return stat(path, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-/* This program, or the one that `hook install` names. */
-static bool is_own_program(const struct stat *st)
+/* Whether a file is this program, or the one that `hook install` names; appends the path of that, and a NUL.
+ */
+static bool is_own_program(const struct stat *st, struct buf *ret_path)
 {
-    struct buf path;
-    buf_init(&path, 1u << 16);
-    bool own = is_same_file("/proc/self/exe", st) || (hook_program_path(&path) && is_same_file(path.ptr, st));
-    buf_finish(&path);
-    return own;
+    buf_text(ret_path, "/proc/self/exe");
+    buf_byte(ret_path, '\0');
+    if (buf_ok(ret_path) && is_same_file(ret_path->ptr, st))
+        return true;
+    buf_reset(ret_path);
+    return hook_program_path(ret_path) && is_same_file(ret_path->ptr, st);
 }
 
-/* Whether it is safe to run here. A person who asks what is wrong with a hook must not run what an agent put
- * into a project's settings, nor what a shell would make of more than a command. */
-static bool may_run(struct doctor *d, const struct hook_place *place, const struct hook_installed *hook,
-                    const struct line *line)
+/* A project's hook, as the words that run our own program, whatever its path leads to by then. NULL when its
+ * settings name another. */
+static char **own_words(struct arena *arena, const struct hook_installed *hook)
 {
     struct stat st;
+    struct buf path;
+    buf_init(&path, 1u << 16);
+    char **words = arena_array(arena, hook->word_count + 1, sizeof *words);
+    bool own =
+        words && hook->words[0][0] == '/' && stat(hook->words[0], &st) == 0 && is_own_program(&st, &path);
+    if (own) {
+        memcpy(words, hook->words, hook->word_count * sizeof *words);
+        words[0] = (char *)arena_copy(arena, slice_of(path.ptr)).ptr;
+    }
+    buf_finish(&path);
+    return own && words[0] ? words : NULL;
+}
+
+/* Whether it is safe to run here, and what to run then. A person who asks what is wrong with a hook must not
+ * run what an agent put into a project's settings, nor what a shell would make of more than a command. */
+static bool may_run(struct doctor *d, const struct hook_place *place, struct hook_installed *hook,
+                    const struct line *line, struct arena *arena)
+{
     const char *event = hook->event->name;
-    if (hook->line && hook->line[strcspn(hook->line, ";&|<>()$`\n")] != '\0') {
+    if (!hook->plain) {
         fault(d, line->mend, "%s: more than a command and its arguments stands there: it was not run", event);
         return false;
     }
-    bool of_project = place->scope == HOOK_SCOPE_PROJECT || place->settings;
-    if (of_project && (stat(hook->words[0], &st) != 0 || !is_own_program(&st))) {
+    if (place->scope != HOOK_SCOPE_PROJECT && !place->settings)
+        return true;
+    char **words = own_words(arena, hook);
+    if (!words) {
         fault(d, line->mend, "%s: a project's settings name another program than this one: it was not run",
               event);
         return false;
     }
+    hook->words = words;
+    hook->line = NULL;
     return true;
 }
 
@@ -380,8 +426,8 @@ static bool check_program(struct doctor *d, const struct hook_installed *hook, c
 {
     const char *program = hook->words[0];
     struct stat st;
-    char mend[4200];
-    snprintf(mend, sizeof mend, "chmod go-w %s", program);
+    char mend[MEND_SIZE];
+    write_command(mend, "chmod go-w ", program, "");
     if (program[0] != '/') {
         fault(d, line->mend, "%s: '%s' is looked for where the environment says: name it by its path",
               hook->event->name, program);
@@ -422,11 +468,12 @@ static void check_hook(struct doctor *d, const struct hook_place *place, const s
                        bool first)
 {
     struct line line = {0};
+    struct hook_installed tried = *hook;
     struct arena arena;
     arena_init(&arena, 1u << 20);
     bool read = read_line(&line, &arena, hook);
     write_mend(line.mend, place, hook);
-    bool can_run = check_program(d, hook, &line) && may_run(d, place, hook, &line);
+    bool can_run = check_program(d, hook, &line) && may_run(d, place, &tried, &line, &arena);
     if (read) {
         check_switches(d, place, hook, &line);
         line.policy = load_hook_policy(d, &line, place->host, first);
@@ -436,7 +483,7 @@ static void check_hook(struct doctor *d, const struct hook_place *place, const s
         fault(d, line.mend, "%s: the installed command line has wrong arguments", hook->event->name);
     }
     if (read && can_run)
-        try_hook(d, place, hook, &line);
+        try_hook(d, place, &tried, &line);
     if (read)
         finish_line(&line);
     else

@@ -125,7 +125,7 @@ static bool is_plain(const char *word)
     return *word != '\0';
 }
 
-static void write_quoted(struct buf *buf, const char *word)
+void hook_write_word(struct buf *buf, const char *word)
 {
     if (is_plain(word)) {
         buf_text(buf, word);
@@ -157,7 +157,7 @@ static void write_command(struct buf *buf, const struct hook_install_options *op
             json_write_bytes(&line, slice_of(word));
         } else if (!host->shape->args) {
             buf_text(&line, i ? " " : "");
-            write_quoted(&line, word);
+            hook_write_word(&line, word);
         }
     }
     buf_text(buf, "\"command\":");

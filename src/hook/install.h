@@ -33,6 +33,7 @@ struct hook_installed {
     const char *line; /* what the host gives to a shell; NULL: it runs the words themselves */
     char **words;     /* the command line, NULL-terminated */
     size_t word_count;
+    bool plain;         /* a shell reads the line as these words, and no more */
     int64_t timeout_ms; /* the host's, as set; 0: none is */
     bool fail_closed;   /* the host's switch is on */
     bool every_tool;    /* no matcher leaves tools out */
@@ -66,6 +67,9 @@ enum hook_uninstall_result {
 };
 MUST_USE enum hook_uninstall_result hook_uninstall(const struct hook_install_options *options,
                                                    struct buf *ret_report, struct buf *ret_error);
+
+/* Appends a word so that a shell reads it as that word. */
+void hook_write_word(struct buf *buf, const char *word);
 
 /* Appends the absolute path of the program to install, and a NUL: the static one beside the one that runs, if
  * it is there. */

@@ -3,8 +3,16 @@
 
 /* ---- Command lines ---- */
 
-/* Takes one word off a line into `to`; false at the end, or where a shell would do more than read words. */
-static bool next_word(struct slice *line, struct buf *to)
+/* Whether a character in a command line, after `quote` or none, may be more to some shell than part of a
+ * word. A backslash between double quotes stays there before most characters; here it is taken away. */
+static bool is_odd(char c, char quote)
+{
+    return strchr(quote == 0 ? "{}" : quote == '"' ? "$`\\!" : "", c) != NULL;
+}
+
+/* Takes one word off a line into `to`; false at the end, or where a shell would do more than read words.
+ * Clears *plain when shells may read the word in another way. */
+static bool next_word(struct slice *line, struct buf *to, bool *plain)
 {
     size_t at = 0;
     bool any = false;
@@ -16,6 +24,7 @@ static bool next_word(struct slice *line, struct buf *to)
             break;
         if (quote == 0 && strchr(";&|<>()$`*?[#~!", c))
             return false;
+        *plain = *plain && !is_odd(c, quote);
         any = true;
         if (c == quote)
             quote = 0;
@@ -30,14 +39,15 @@ static bool next_word(struct slice *line, struct buf *to)
     return any;
 }
 
-char **split_words(struct arena *arena, struct slice line, size_t *ret_count)
+char **split_words(struct arena *arena, struct slice line, size_t *ret_count, bool *ret_plain)
 {
     /* A word takes two bytes of the line at least. */
     char **words = arena_array(arena, line.len / 2 + 2, sizeof *words);
     struct buf word;
     size_t count = 0;
+    bool plain = line.len == 0 || !memchr(line.ptr, '\n', line.len);
     buf_init(&word, LIMIT_MESSAGE_BYTES);
-    while (words && next_word(&line, &word)) {
+    while (words && next_word(&line, &word, &plain)) {
         struct slice copy = buf_ok(&word) ? arena_copy(arena, buf_slice_of(&word)) : (struct slice){0};
         if (!copy.ptr)
             words = NULL;
@@ -47,20 +57,22 @@ char **split_words(struct arena *arena, struct slice line, size_t *ret_count)
     }
     buf_finish(&word);
     *ret_count = count;
+    *ret_plain = plain && line.len == 0;
     return words;
 }
 
 /* The words of an entry: its command, split when a shell runs it, and its arguments. */
 static char **words_of(struct arena *arena, const struct json_doc *doc, const struct json_value *entry,
-                       size_t *ret_count)
+                       size_t *ret_count, bool *ret_plain)
 {
     const struct json_value *command = json_get(doc, entry, "command"), *args = json_get(doc, entry, "args"),
                             *arg;
     *ret_count = 0;
+    *ret_plain = true;
     if (!json_is(command, JSON_STRING))
         return NULL;
     if (!json_is(args, JSON_ARRAY))
-        return split_words(arena, json_str(command), ret_count);
+        return split_words(arena, json_str(command), ret_count, ret_plain);
     char **words = arena_array(arena, (size_t)args->count + 2, sizeof *words);
     if (!words)
         return NULL;
@@ -87,8 +99,9 @@ bool is_ours(const struct json_doc *doc, const struct json_value *entry, const s
 {
     struct arena arena;
     size_t count = 0;
+    bool plain;
     arena_init(&arena, LIMIT_MESSAGE_BYTES);
-    char **words = words_of(&arena, doc, entry, &count);
+    char **words = words_of(&arena, doc, entry, &count, &plain);
     bool ours = words && words_are_ours(words, count, host);
     arena_finish(&arena);
     return ours;
@@ -119,7 +132,8 @@ static bool add(struct finding_hooks *f, const struct hook_event *event, const s
                             *matcher = json_get(f->doc, group, "matcher");
     size_t count = 0;
     int64_t time = 0;
-    char **words = words_of(f->arena, f->doc, entry, &count);
+    bool plain;
+    char **words = words_of(f->arena, f->doc, entry, &count, &plain);
     if (!words || !words_are_ours(words, count, f->place->host))
         return true;
     if (f->count == f->cap)
@@ -137,6 +151,7 @@ static bool add(struct finding_hooks *f, const struct hook_event *event, const s
         .line = line,
         .words = words,
         .word_count = count,
+        .plain = plain,
         .timeout_ms = time * shape->timeout_unit_ms,
         .fail_closed = is_closed(shape, f->doc, entry),
         .every_tool = !matcher || (json_is(matcher, JSON_STRING) &&
@@ -189,6 +204,7 @@ static bool find_in_plugin(struct finding_hooks *f, struct slice text)
                 .event = &f->place->host->events[0],
                 .words = words,
                 .word_count = count,
+                .plain = true,
                 .fail_closed = true, /* the plugin throws */
                 .every_tool = true,
             };

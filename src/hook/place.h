@@ -38,8 +38,9 @@ MUST_USE bool take_hook_out(struct settings *settings, const struct hook_host *h
 bool is_ours(const struct json_doc *doc, const struct json_value *entry, const struct hook_host *host);
 
 /* Splits a command line as a shell would: blanks, quotes, backslashes; anything else that means something to
- * a shell ends it. NULL-terminated, in the arena; NULL when memory ran out. */
-char **split_words(struct arena *arena, struct slice line, size_t *ret_count);
+ * a shell ends it. *ret_plain: every shell reads these words, and nothing else. NULL-terminated, in the
+ * arena; NULL when memory ran out. */
+char **split_words(struct arena *arena, struct slice line, size_t *ret_count, bool *ret_plain);
 
 /* Appends a policy document of rules that deny writes to each of the paths, `count` of them. */
 void write_protection(struct buf *buf, const struct hook_host *host, const char *const *paths, size_t count);

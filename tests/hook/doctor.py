@@ -219,6 +219,35 @@ def not_run():
         out = h.doctor("claude-code", "--project")
         check("a project's own program is not run", out.returncode == 1 and "it was not run" in out.stdout and
               not os.path.exists(done), out.stdout)
+    # What this program and a shell may read in different ways, each beside a file that makes one reading this program.
+    for what, command, link in (("a backslash in quotes", f'"\\{CALLGATE}" hook claude-code', None),
+                                ("an assignment", "PATH=$HERE/callgate hook claude-code", "PATH=$HERE/callgate"),
+                                ("a relative name", "./callgate hook claude-code", None),
+                                ("braces", "$HERE/callgate{,x} hook claude-code", "$HERE/callgate{,x}")):
+        with Home() as h:
+            done, here = h.path("done"), h.path("project")
+            for name in (f"\\{CALLGATE}", "callgate", "callgate_/hook"):
+                script(h, "project/" + name, f"touch {done}\n")
+            if "PATH" in command:
+                os.unlink(h.path("project/callgate"))
+                os.rename(h.path("project/callgate_"), h.path("project/callgate"))
+            if link:
+                path = os.path.join(here, link.replace("$HERE", here))
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.symlink(CALLGATE, path)
+            h.write("project/.claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [
+                {"type": "command", "command": command.replace("$HERE", here)}]}]}}))
+            out = h.doctor("claude-code", "--project")
+            check(f"{what}: a project's program is not run", out.returncode == 1 and "it was not run" in out.stdout and
+                  not os.path.exists(done), out.stdout)
+    with Home() as h:
+        done = h.path("done")
+        h.write("project/.claude/settings.json", json.dumps({"hooks": {"PreToolUse": [{"matcher": "*", "hooks": [
+            {"type": "command", "command": CALLGATE, "args": ["hook", "claude-code", "--policy", f"\x1b[2J; touch {done}"]}]}]}}))
+        out = h.doctor("claude-code", "--project")
+        check("what a project names reaches no terminal as it is", out.returncode == 1 and "\x1b" not in out.stdout, out.stdout)
+        check("nor a shell as more than a word", all(len(shlex.split(line)) == 7 for line in mends(out) if " --policy " in line and
+                                                     "install" in line), mends(out))
     with Home() as h:
         h.install("claude-code", "--project")
         out = h.doctor("claude-code")

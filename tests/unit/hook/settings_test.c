@@ -94,15 +94,17 @@ static void test_remove(void)
     }
 }
 
-static void words(const char *line, const char *want)
+static void words(const char *line, const char *want, bool want_plain)
 {
     struct arena arena;
     struct buf got;
     size_t count = 0;
+    bool plain = !want_plain;
     arena_init(&arena, 0);
     buf_init(&got, 4096);
-    char **list = split_words(&arena, slice_of(line), &count);
+    char **list = split_words(&arena, slice_of(line), &count, &plain);
     CHECK(list != NULL);
+    CHECK(plain == want_plain);
     for (size_t i = 0; list && i < count; i++)
         buf_printf(&got, "[%s]", list[i]);
     CHECK_BYTES(got.ptr, got.len, want);
@@ -113,14 +115,20 @@ static void words(const char *line, const char *want)
 
 static void test_words(void)
 {
-    words("a b  c", "[a][b][c]");
-    words("  'a b' \"c d\" e\\ f", "[a b][c d][e f]");
-    words("'it'\\''s'", "[it's]");
-    words("a''", "[a]");
-    words("''", "[]");
-    words("a; rm", "");
-    words("a $(b)", "[a]");
-    words("", "");
+    words("a b  c", "[a][b][c]", true);
+    words("  'a b' \"c d\" e\\ f ", "[a b][c d][e f]", true);
+    words("'it'\\''s'", "[it's]", true);
+    words("'a$(b)&{c}'", "[a$(b)&{c}]", true);
+    words("a''", "[a]", true);
+    words("''", "[]", true);
+    words("", "", true);
+    words("a; rm", "", false);
+    words("a $(b)", "[a]", false);
+    words("a #b", "[a]", false);
+    words("a\nb", "[a][b]", false);
+    words("\"\\/a\" b", "[/a][b]", false); /* a shell leaves the backslash */
+    words("\"$a\"", "[$a]", false);
+    words("{a,b}", "[{a,b}]", false);
 }
 
 static void test_jsonc(void)
