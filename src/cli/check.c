@@ -141,9 +141,21 @@ static bool add_unused(const struct policy *policy, const char *state_dir, const
     return read;
 }
 
+/* Whether a warning says already that a rule never decides. */
+static bool never_decides(const struct findings *warnings, struct slice id)
+{
+    for (size_t i = 0; i < warnings->count; i++) {
+        const struct finding *f = &warnings->list[i];
+        if ((strcmp(f->code, "dead") == 0 && slice_eq(f->rule, id)) ||
+            (strcmp(f->code, "shadow") == 0 && !f->cross_tier && slice_eq(f->later, id)))
+            return true;
+    }
+    return false;
+}
+
 /* For each rule that can fire a call on which it decides. */
-static void write_witnesses(struct buf *buf, const struct policy *policy, struct analysis *analysis,
-                            bool json)
+static void write_witnesses(struct buf *buf, const struct policy *policy, const struct findings *warnings,
+                            struct analysis *analysis, bool json)
 {
     struct buf call;
     bool any = false;
@@ -151,19 +163,21 @@ static void write_witnesses(struct buf *buf, const struct policy *policy, struct
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         struct slice id = policy_text(policy, policy->rules[i].id);
         buf_reset(&call);
-        if (!dead_witness(analysis, i, &call))
+        bool found = dead_witness(analysis, i, &call);
+        if (!found && never_decides(warnings, id))
             continue;
         if (json) {
             buf_text(buf, any ? ",{\"rule\":" : "{\"rule\":");
             json_write_bytes(buf, id);
             buf_text(buf, ",\"call\":");
-            buf_slice(buf, buf_slice_of(&call));
+            buf_slice(buf, found ? buf_slice_of(&call) : SLICE("null"));
             buf_byte(buf, '}');
         } else {
             buf_text(buf, "witness of '");
             utf8_append_printable(buf, id);
             buf_text(buf, "': ");
-            utf8_append_printable(buf, buf_slice_of(&call));
+            utf8_append_printable(buf, found ? buf_slice_of(&call)
+                                             : SLICE("no call could be made: files may rule it out"));
             buf_byte(buf, '\n');
         }
         any = true;
@@ -194,13 +208,13 @@ static void write_report(struct report *report, const struct options *options, c
         if (own->witness && report->analysis && buf_ok(out)) {
             out->len -= 2; /* the closing brace and the line's end come behind one more member */
             buf_text(out, ",\"witnesses\":[");
-            write_witnesses(out, report->policy, report->analysis, true);
+            write_witnesses(out, report->policy, &report->warnings, report->analysis, true);
             buf_text(out, "]}\n");
         }
     } else {
         write_text(out, report->policy, &report->errors, &report->warnings);
         if (own->witness && report->analysis)
-            write_witnesses(out, report->policy, report->analysis, false);
+            write_witnesses(out, report->policy, &report->warnings, report->analysis, false);
     }
 }
 
