@@ -1,7 +1,8 @@
 """The classes of calls that `diff` shows, held against the slow evaluator: each witness decides as its class says, and a
 call whose decision changes lies in exactly one class, which says so: in its match and in none of its exceptions. Every
-other call lies in none. That is said of calls that are understood in one way; of those with several readings, that one
-that gets weaker has a reading in a class that does, too."""
+other call lies in none. That is said of calls that are understood in one way, a path that cannot be resolved included
+(what changes for them stands in a list of its own); of those with several readings, that one that gets weaker has a
+reading in a class that does, too."""
 import json
 
 from . import batches, documents, generate
@@ -31,6 +32,8 @@ def make_calls(rng, pair):
             call["input"]["path"] = rng.choice((start, start + "/" + rng.choice(generate.NAMES[:7]), "$ROOT/a"))
         elif "pathComponent" in match and rng.random() < 0.7:
             call["input"]["path"] = "$ROOT/" + match["pathComponent"].replace("*", "w")
+        if rng.random() < 0.15:
+            call["input"]["path"] = 7
         out.append(json.dumps(call))
     return out
 
@@ -49,12 +52,13 @@ def short(decision):
     return {key: decision[key] for key in ("kind", "rule") if key in decision}
 
 
-def matches(place, match, call, way):
-    """Whether a class's match holds of the call's one reading; a class of no field is of every call."""
+def matches(place, match, call, way, stops=False):
+    """Whether a class's match holds of the call's one reading; a class of no field is of every call. `stops`: of a path
+    that cannot be resolved it holds where a rule would look at it."""
     if not match:
         return True
     if isinstance(match.get("pathComponent"), list):  # a path that has a component of each
-        return all(matches(place, dict(match, pathComponent=each), call, way) for each in match["pathComponent"])
+        return all(matches(place, dict(match, pathComponent=each), call, way, stops) for each in match["pathComponent"])
     rule = exact([{"id": "class", "effect": "auto_approve", "match": match}])
     document = batches.oracle_document.Document(rule, None, place, set())
     if document.errors:
@@ -64,20 +68,24 @@ def matches(place, match, call, way):
         return False
     if match.prefix is None and match.component is None:
         return True
+    if way == batches.oracle_readings.UNREADABLE:
+        return stops
     return isinstance(way, bytes) and batches.oracle_policy.path_matches(match, way)
 
 
 def holds(place, each, call, way):
     """Whether a class is about this reading of the call."""
     return matches(place, each["match"], call, way) and \
-        not any(matches(place, match, call, way) for match in each.get("except", ()))
+        not any(matches(place, match, call, way, stops=True) for match in each.get("except", ()))
 
 
-def misplaced(classes, place, call, ways, was, now, changes):
+def misplaced(answer, place, call, ways, was, now, changes):
     """What is wrong with where the call lies among the classes, or None."""
-    of_rules = [each for each in classes if "list" not in each]
+    of_rules = [each for each in answer["classes"] if "list" not in each]
     if len(ways) == 1:
-        found = [each for each in of_rules if holds(place, each, call, ways[0])]
+        unreadable = ways[0] == batches.oracle_readings.UNREADABLE
+        found = [each for each in answer["unreadable"] if unreadable and holds(place, each, call, ways[0])] or \
+            [each for each in of_rules if holds(place, each, call, ways[0])]
         if not changes:
             return f"lies in {json.dumps(found[0])} and does not change" if found else None
         if len(found) != 1 or found[0]["from"] != short(was) or found[0]["to"] != short(now):
@@ -90,9 +98,9 @@ def misplaced(classes, place, call, ways, was, now, changes):
     return None
 
 
-def complaint(classes, old, new, calls, world, place):
+def complaint(answer, old, new, calls, world, place):
     """What is wrong with the classes, or None."""
-    for each in classes:
+    for each in answer["classes"] + answer["unreadable"]:
         if each.get("witness") is None:
             continue
         was, now = (policy.decide_line(exact(each["witness"]), world, [], 0) for policy in (old, new))
@@ -104,11 +112,11 @@ def complaint(classes, old, new, calls, world, place):
     for text in calls:
         call = batches.oracle_calls.parse(text.encode("utf-8", "surrogatepass"))
         ways = [batches.oracle_readings.readings(call, policy, world) for policy in (old, new)]
-        if ways[0] != ways[1] or batches.oracle_readings.UNREADABLE in ways[0]:
+        if ways[0] != ways[1] or (len(ways[0]) > 1 and batches.oracle_readings.UNREADABLE in ways[0]):
             continue
         was, now = (policy.decide(call, world, [], 0) for policy in (old, new))
         changes = outcome(old, was) != outcome(new, now)
-        wrong = misplaced(classes, place, call, ways[0], was, now, changes)
+        wrong = misplaced(answer, place, call, ways[0], was, now, changes)
         if wrong is not None:
             return f"{text}: {was}, then {now}: it {wrong}"
     return None
@@ -127,8 +135,9 @@ def differs(case, program):
         code, out, err = placed.reload(program)
         try:
             # Numbers stay texts: the program writes some that no double holds.
-            classes = json.loads(out, parse_int=generate.Number, parse_float=generate.Number)["classes"]
+            answer = json.loads(out, parse_int=generate.Number, parse_float=generate.Number)
+            answer["classes"], answer["unreadable"]
         except (ValueError, KeyError, TypeError):
             return "classes", f"exit {code}, {out[:200]!r}, {err[:300]!r}"
-        wrong = complaint(classes, *pair, placed.case["calls"], world, place)
+        wrong = complaint(answer, *pair, placed.case["calls"], world, place)
         return None if wrong is None else ("classes that hold", wrong.replace(root, "$ROOT"))
