@@ -274,7 +274,7 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
     return true;
 }
 
-/* ---- All of it ---- */
+/* ---- The thread ---- */
 
 /* What any of the names leaves. */
 static struct facts_mask left_by_names(const struct facts *facts)
@@ -300,9 +300,68 @@ static void take_thread(struct facts *facts, const struct policy_index *index, s
     }
 }
 
+/* ---- Ahead of all of it ---- */
+
+#define MOST_AHEAD 16u
+
+/* Words that will be looked at. */
+struct ahead {
+    const struct word *list[MOST_AHEAD];
+    unsigned count;
+};
+
+static void ask(struct ahead *ahead, const struct words *words, uint32_t hash)
+{
+    if (words->slots != 0 && ahead->count < MOST_AHEAD) {
+        const struct word *word = &words->list[index_slot(hash, words->slots)];
+        __builtin_prefetch(word);
+        ahead->list[ahead->count++] = word;
+    }
+}
+
+static void ask_args(struct ahead *ahead, const struct policy_index *index, const struct call *call)
+{
+    const struct json_value *values = call->doc->values, *key = call->input + 1;
+    for (uint32_t i = 0; i < call->input->count && ahead->count < MOST_AHEAD;
+         i++, key = &values[json_member_value(key)->next]) {
+        const struct word *word = words_find_rare(&index->words[ROLE_KEY], json_str(key));
+        struct slice text = {NULL, 0};
+        if (word != NULL) {
+            text = text_as_written(call, json_member_value(key));
+        }
+        if (text.ptr != NULL && text.len <= index->words[ROLE_ATOM].longest) {
+            ask(ahead, &index->words[ROLE_ATOM], words_atom_hash(intern_hash(text), word->id));
+        }
+    }
+}
+
+/* The words of a large policy are not in the processor's cache. They are asked for together, and then their
+ * texts, so that the lookups that follow do not wait for one after the other. */
+static void look_ahead(const struct policy_index *index, const struct call *call)
+{
+    const struct words *words = index->words;
+    struct ahead ahead = {.count = 0};
+    ask(&ahead, &words[ROLE_CHANNEL], intern_hash(call->channel));
+    ask(&ahead, &words[ROLE_THREAD], intern_hash(call->thread));
+    ask(&ahead, &words[ROLE_TOOL], intern_hash(call->names[0].tool));
+    if (call->input != NULL && words[ROLE_KEY].slots != 0) {
+        ask_args(&ahead, index, call);
+    }
+    for (unsigned i = 0; i < ahead.count; i++) {
+        __builtin_prefetch(ahead.list[i]->text);
+    }
+}
+
+/* ---- All of it ---- */
+
+#define FAR_BYTES ((size_t)1 << 20) /* of an index that is not in the cache */
+
 static bool make(struct facts *facts, const struct policy *policy, const struct call *call, bool whole)
 {
     const struct policy_index *index = policy->index;
+    if (index->bytes > FAR_BYTES) {
+        look_ahead(index, call);
+    }
     const struct word *channel = words_find(&index->words[ROLE_CHANNEL], call->channel);
     arena_reset(&facts->arena);
     buf_reset(&facts->scratch);

@@ -199,9 +199,13 @@ static void consider_value(struct search *search, uint32_t value)
     }
 }
 
+/* In three rounds, so that what is asked of memory for one key is waited for together with the others'. */
 static void look_up(struct search *search)
 {
-    const struct policy_index *index = search->policy->index;
+    const struct policy *policy = search->policy;
+    const struct policy_index *index = policy->index;
+    uint32_t found[BATCH];
+    unsigned count = 0;
     for (unsigned k = 0; k < search->key_count; k++) {
         uint32_t key = search->keys[k];
         const struct key_slot *slot = &index->slots[index_slot(key, index->slot_count)];
@@ -209,8 +213,19 @@ static void look_up(struct search *search)
             slot++;
         }
         if (slot->key == key) {
-            consider_value(search, slot->value);
+            uint32_t value = slot->value;
+            __builtin_prefetch((value & KEY_LIST) != 0 ? &index->lists[value & ~KEY_LIST]
+                                                       : &policy->order[value]);
+            found[count++] = value;
         }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if ((found[i] & KEY_LIST) == 0) {
+            __builtin_prefetch(&policy->rules[policy->order[found[i]]]);
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        consider_value(search, found[i]);
     }
     search->key_count = 0;
 }
