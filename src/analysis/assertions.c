@@ -1,24 +1,39 @@
 /* The assertions that documents carry: proved whenever a policy is loaded. */
 #include "analysis/analysis.h"
 
+#include <stdio.h>
+
+/* The assertion's place in its own document. */
+static struct slice pointer_of(const struct policy *policy, const struct assertion *assertion,
+                               struct arena *arena)
+{
+    char text[48];
+    size_t index = 0;
+    for (const struct assertion *a = policy->assertions; a < assertion; a++)
+        index += a->file == assertion->file;
+    int len = snprintf(text, sizeof text, "/assertions/%zu", index);
+    return arena_copy(arena, (struct slice){text, (size_t)len});
+}
+
 static void add_finding(const struct policy *policy, const struct assertion *assertion,
                         enum assertion_result result, const struct refutation *refutation, struct slice call,
                         struct findings *errors)
 {
-    static const struct slice none = {"no rule", 7};
     struct slice name = policy_text(policy->assertion_space, assertion->name);
-    struct slice rule = refutation->rule ? policy_text(policy, refutation->rule->id) : none;
+    struct slice rule = refutation->rule ? policy_text(policy, refutation->rule->id) : SLICE("");
+    const char *before = refutation->rule ? "rule '" : "the default", *behind = refutation->rule ? "'" : "";
     struct finding *f;
     if (result == ASSERTION_REFUTED)
         f = findings_add(
             errors, "assertion-refuted",
-            "assertion '%.*s' is refuted: '%.*s' decides %s for %.*s: change the rule or the assertion",
-            SLICE_FMT(name), SLICE_FMT(rule), decision_kind_name(refutation->kind), SLICE_FMT(call));
+            "assertion '%.*s' is refuted: %s%.*s%s decides %s for %.*s: change the rule or the assertion",
+            SLICE_FMT(name), before, SLICE_FMT(rule), behind, decision_kind_name(refutation->kind),
+            SLICE_FMT(call));
     else if (result == ASSERTION_UNCONFIRMED)
         f = findings_add(
             errors, "assertion-refuted",
-            "assertion '%.*s' is not proved: '%.*s' stands against it: change the rule or the assertion",
-            SLICE_FMT(name), SLICE_FMT(rule));
+            "assertion '%.*s' is not proved: %s%.*s%s stands against it: change the rule or the assertion",
+            SLICE_FMT(name), before, SLICE_FMT(rule), behind);
     else
         f = findings_add(errors, "assertion-refuted",
                          "assertion '%.*s' could not be proved (memory, or too many steps)", SLICE_FMT(name));
@@ -26,6 +41,7 @@ static void add_finding(const struct policy *policy, const struct assertion *ass
         return;
     f->file = assertion->file;
     f->file_name = arena_copy(&errors->arena, policy->files[assertion->file].name);
+    f->pointer = pointer_of(policy, assertion, &errors->arena);
     f->line = assertion->line;
     f->column = assertion->column;
 }

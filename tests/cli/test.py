@@ -212,7 +212,8 @@ def test_check_and_assert():
         run("assert", "--policy", policy, f.write("bad.json", [{"name": "x"}]), code=2)
         document = {"rules": [ALLOW_LS], "assertions": [{"name": "n", "match": {"tool": "ls"}, "never": ["allow"]}]}
         answer = json.loads(run("check", "--format", "json", "--policy", f.write("d.json", document), code=1).stdout)
-        check("a refuted assertion is a load error", answer["errors"][0]["code"] == "assertion-refuted", answer)
+        check("a refuted assertion is a load error", answer["errors"][0]["code"] == "assertion-refuted"
+              and answer["errors"][0]["pointer"] == "/assertions/0", answer)
         done = run("eval", "--policy", f.write("d.json", document), "-", stdin='{"tool":"ls"}\n', code=2)
         check("and there is no policy", done.stdout == "", done.stdout)
         document["assertions"][0]["never"] = ["deny"]
