@@ -156,7 +156,6 @@ void load_match(struct loading *loading, const struct key_table *table, const st
 {
     size_t errors_before = loading->errors->count;
     bool constrains = false;
-    bool has_tool = json_get(&loading->doc, object, "tool") != NULL;
     struct match match = {0};
     const struct json_value *name = json_first(&loading->doc, object);
     for (; name != NULL; name = json_right(&loading->doc, object, name)) {
@@ -165,7 +164,8 @@ void load_match(struct loading *loading, const struct key_table *table, const st
         const struct key *key = schema_key(table, json_str(name));
         if (key == NULL) {
             report_unknown_key(loading, table, name, &here);
-        } else if (key->id == ID_TOOL_PREFIX && has_tool && value->type == JSON_STRING) {
+        } else if (key->id == ID_TOOL_PREFIX && value->type == JSON_STRING &&
+                   json_get(&loading->doc, object, "tool") != NULL) {
             buf_text(load_message(loading), "'toolPrefix' cannot stand beside 'tool': leave one of them out");
             load_report(loading, "bad-value", value->offset, &here);
         } else {

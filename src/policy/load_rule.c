@@ -91,10 +91,33 @@ static enum key_effects key_effects_of(uint32_t effect)
     }
 }
 
-/* What a rule's effect is, to judge its other keys by: 0 when it is missing or unknown. */
-static uint8_t effects_of(const struct loading *loading, const struct json_value *object)
+/* A rule's members, looked up once: what some are decides how others are judged. */
+#define MEMBERS_LOOKED_UP 16u
+struct members {
+    const struct key *keys[MEMBERS_LOOKED_UP];     /* of the first, in order; NULL: an unknown one */
+    const struct json_value *values[ID_SCOPE + 1]; /* by enum key_id; NULL: there is none */
+};
+
+static struct members members_of(const struct loading *loading, const struct json_value *object)
 {
-    const struct json_value *value = json_get(&loading->doc, object, "effect");
+    struct members members = {0};
+    size_t at = 0;
+    const struct json_value *name = json_first(&loading->doc, object);
+    for (; name != NULL; name = json_right(&loading->doc, object, name), at++) {
+        const struct key *key = schema_key(&schema_rule, json_str(name));
+        if (at < MEMBERS_LOOKED_UP) {
+            members.keys[at] = key;
+        }
+        if (key != NULL) {
+            members.values[key->id] = json_member_value(name);
+        }
+    }
+    return members;
+}
+
+/* What a rule's effect is, to judge its other keys by: 0 when it is missing or unknown. */
+static uint8_t effects_of(const struct json_value *value)
+{
     const struct choice *choice =
         json_is(value, JSON_STRING) ? schema_choice(schema_effects, json_str(value)) : NULL;
     return choice == NULL ? 0 : (uint8_t)key_effects_of(choice->value);
@@ -110,20 +133,22 @@ static void report_other_effect(struct loading *loading, const struct key *key, 
 }
 
 static void load_members(struct loading *loading, const struct json_value *object, const struct place *place,
-                         struct rule *rule)
+                         const struct members *members, struct rule *rule)
 {
-    uint8_t effects = effects_of(loading, object);
+    uint8_t effects = effects_of(members->values[ID_EFFECT]);
     for (size_t i = 0; i < schema_rule.count; i++) {
         const struct key *key = &schema_rule.keys[i];
         bool has = key->effects == KEY_EVERY_EFFECT || (key->effects & effects) != 0;
-        if (key->required && has && json_get(&loading->doc, object, key->name) == NULL) {
+        if (key->required && has && members->values[key->id] == NULL) {
             report_missing_key(loading, key, object, place);
         }
     }
+    size_t at = 0;
     const struct json_value *name = json_first(&loading->doc, object);
-    for (; name != NULL; name = json_right(&loading->doc, object, name)) {
+    for (; name != NULL; name = json_right(&loading->doc, object, name), at++) {
         struct place here = {.up = place, .key = json_str(name)};
-        const struct key *key = schema_key(&schema_rule, json_str(name));
+        const struct key *key =
+            at < MEMBERS_LOOKED_UP ? members->keys[at] : schema_key(&schema_rule, json_str(name));
         if (key == NULL) {
             report_unknown_key(loading, &schema_rule, name, &here);
         } else if (key->effects == KEY_EVERY_EFFECT || (key->effects & effects) != 0) {
@@ -156,10 +181,11 @@ static void load_rule(struct loading *loading, const struct json_value *value, c
         .line = loading->cursor.line,
         .column = loading->cursor.column,
     };
-    const struct json_value *id = json_get(&loading->doc, value, "id");
+    struct members members = members_of(loading, value);
+    const struct json_value *id = members.values[ID_ID];
     bool known = json_is(id, JSON_STRING) && id->str_len <= MAX_KNOWN_ID;
     loading->rule = known ? json_str(id) : (struct slice){"", 0};
-    load_members(loading, value, place, &rule);
+    load_members(loading, value, place, &members, &rule);
     loading->rule = (struct slice){"", 0};
     if (loading->errors->count == errors_before && !loading->errors->failed) {
         loading->policy->rules[loading->policy->rule_count++] = rule;
