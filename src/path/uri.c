@@ -1,25 +1,49 @@
 /* file: URIs. Three forms are read, file:/PATH, file:///PATH and file://localhost/PATH; whatever else begins
- * with `file:` is unreadable rather than no path, since some program may well open it. */
+ * with `file:` is unreadable rather than no path, since some program may well open it. So is one with what
+ * the parsers of URLs take away, and others do not: tabs and line ends anywhere, white space at the end. */
 #include "path/internal.h"
 
-/* What stands behind `file:`; ptr is NULL when the text does not begin so. */
-static struct slice after_scheme(struct slice text)
+#define SCHEME "file:"
+
+/* What a parser of URLs takes away wherever it stands. */
+static bool is_passed_over(char c)
 {
-    static const char scheme[] = {'f', 'i', 'l', 'e', ':'};
-    while (text.len > 0 && (unsigned char)text.ptr[0] <= ' ') {
+    return c == '\t' || c == '\n' || c == '\r';
+}
+
+static bool is_blank(char c)
+{
+    return (unsigned char)c <= ' ';
+}
+
+/* What stands behind `file:`; ptr is NULL when the text does not begin so. *ret_exact: its letters stand
+ * together.
+ */
+static struct slice after_scheme(struct slice text, bool *ret_exact)
+{
+    while (text.len > 0 && is_blank(text.ptr[0])) {
         text = slice_from(text, 1);
     }
-    if (text.len < sizeof(scheme) || (text.ptr[0] | 0x20) != 'f' ||
-        !slice_eq_ascii_case((struct slice){text.ptr, sizeof(scheme)},
-                             (struct slice){scheme, sizeof(scheme)})) {
-        return (struct slice){NULL, 0};
+    size_t at = 0;
+    for (const char *wanted = SCHEME; *wanted != '\0'; at++) {
+        if (at == text.len) {
+            return (struct slice){NULL, 0};
+        }
+        char c = text.ptr[at];
+        if (c == *wanted || (c >= 'A' && c <= 'Z' && (c | 0x20) == *wanted)) {
+            wanted++;
+        } else if (!is_passed_over(c)) {
+            return (struct slice){NULL, 0};
+        }
     }
-    return slice_from(text, sizeof(scheme));
+    *ret_exact = at == SLICE(SCHEME).len;
+    return slice_from(text, at);
 }
 
 bool path_is_uri(struct slice text)
 {
-    return after_scheme(text).ptr != NULL;
+    bool exact;
+    return after_scheme(text, &exact).ptr != NULL;
 }
 
 static int hex_digit(char c)
@@ -42,7 +66,7 @@ static bool decode(struct slice text, char *out, size_t *ret_len)
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        if (c == '?' || c == '#' || c == '\\') {
+        if (c == '?' || c == '#' || c == '\\' || is_passed_over(c)) {
             return false;
         }
         if (c == '%') {
@@ -65,12 +89,13 @@ static bool decode(struct slice text, char *out, size_t *ret_len)
 
 enum path_uri path_decode_uri(struct slice text, struct buf *ret_path)
 {
-    struct slice rest = after_scheme(text);
+    bool exact;
+    struct slice rest = after_scheme(text, &exact);
     if (rest.ptr == NULL) {
         return PATH_URI_NONE;
     }
     /* Before the scheme too: a NUL anywhere makes the argument unreadable. */
-    if (memchr(text.ptr, '\0', text.len) != NULL) {
+    if (memchr(text.ptr, '\0', text.len) != NULL || !exact || is_blank(text.ptr[text.len - 1])) {
         return PATH_URI_UNREADABLE;
     }
     if (slice_starts_with(rest, SLICE("//"))) {

@@ -115,14 +115,14 @@ def uri(rng, fs):
     if not text.startswith(("$ROOT", "/")):
         text = "$ROOT/" + text
     head = rng.choice(("file://", "file://", "file:", "FILE://", "File:", "file://localhost", "file://LOCALHOST",
-                       "file:/", "file:///", " file://", "\t\n\x01file:", "\u00a0file://", "file://host", "file:x", "xfile:"))
+                       "file:/", "file:///", " file://", "\t\n\x01file:", "fi\tle://", "file:\n//", "\u00a0file://", "file://host", "file:x", "xfile:"))
     escaped = []
     for part in text.split("$ROOT"):
         escaped.append("".join(
             "".join(rng.choice(("%%%02x", "%%%02X")) % byte for byte in char.encode("utf-8"))
             if char not in "/" and sometimes(rng, 0.1) or char == "/" and sometimes(rng, 0.02) else char for char in part))
     return head + "$ROOT".join(escaped) + rng.choice(
-        ("",) * 30 + ("?x", "#x", "\\", "%zz", "%", "%0", "%00", "%2e%2e", "/%2E%2e/a", "%ff", "+"))
+        ("",) * 30 + ("?x", "#x", "\\", "%zz", "%", "%0", "%00", "%2e%2e", "/%2E%2e/a", "%ff", "+", " ", "\n", "\t/a", "\x01"))
 
 
 # --- calls

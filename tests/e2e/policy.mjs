@@ -87,7 +87,7 @@ test('denied as a task, and denied methods: JSON-RPC errors that are constant', 
 
 test('the file of a resource is judged as a path', async t => {
     const peer = t.recorder({ rules: [deny('no-etc', { pathPrefix: '/etc' })] });
-    for (const [id, uri] of ['file:///etc/passwd', 'file:///usr/%2e%2e/etc/shadow', 'FILE:/etc/x'].entries()) {
+    for (const [id, uri] of ['file:///etc/passwd', 'file:///usr/%2e%2e/etc/shadow', 'FILE:/etc/x', 'file:///e\ttc/x', 'fi\nle:/etc/x'].entries()) {
         assert.ok((await peer.request(id, 'resources/read', { uri })).message.error, uri);
     }
     passed((await peer.request(9, 'resources/read', { uri: 'file:///usr/share/x' })).message);

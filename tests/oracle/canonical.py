@@ -118,9 +118,8 @@ def joined(prefix, rest):
 def from_uri(text):
     """A `file:` URI (leading white space already taken off) to the path that it names."""
     rest = text[len(b"file:"):]
-    for char in b"?#\\\0":
-        if char in rest:
-            raise Unreadable("a byte that a file URI may not hold")
+    if any(char in text for char in b"?#\\\0\t\n\r") or text[-1] <= 0x20:
+        raise Unreadable("a byte that a file URI may not hold, or not there")
     if rest.startswith(b"//localhost/"):
         rest = rest[len(b"//localhost"):]
     elif rest.startswith(b"///"):

@@ -41,10 +41,11 @@ def argument_names(built_in, lists, tool, server):
 
 
 def starts_as_uri(text):
-    """The URI without leading white space if the string begins with `file:`, else None."""
+    """The URI without leading white space if the string begins with `file:`, tabs and line ends ignored, else None."""
     for index, char in enumerate(text):
         if char > " ":
-            return text[index:] if calls.ascii_lower(text[index:index + 5]) == "file:" else None
+            scheme = text[index:].translate(dict.fromkeys(b"\t\n\r"))[:5]
+            return text[index:] if calls.ascii_lower(scheme) == "file:" else None
     return None
 
 

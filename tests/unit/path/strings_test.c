@@ -42,9 +42,21 @@ static void uris(void)
     URI("file:///a+b", "/a+b");
     URI("file:///a%3Fb%23c%5Cd", "/a?b#c\\d");
     URI("file:///\xc3\xa4%C3%a4", "/\xc3\xa4\xc3\xa4");
-    URI("file:///a ", "/a ");
+    URI("file:///a b", "/a b");
     URI("file:///a:b@c", "/a:b@c");
     URI("file:///%01%ff", "/\x01\xff");
+
+    /* Parsers of URLs pass over these. */
+    URI_UNREADABLE("file:///a ");
+    URI_UNREADABLE("file:///a\x01");
+    URI_UNREADABLE("file:///\ta");
+    URI_UNREADABLE("file:///a\n");
+    URI_UNREADABLE("file:\r///a");
+    URI_UNREADABLE("file:/\t/localhost/a");
+    URI_UNREADABLE(" fi\tle:///a");
+    URI_UNREADABLE("F\n\r\tILE\n:/a");
+    URI("file:///a%20", "/a ");
+    URI("file:///a%0A%09", "/a\n\t");
 
     URI_UNREADABLE("file:");
     URI_UNREADABLE("file:a");
