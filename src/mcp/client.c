@@ -97,9 +97,6 @@ static void hold(struct proxy *p, const struct message *message, struct ids_entr
 static void judge(struct proxy *p, struct message *message, struct ids_entry *entry, struct slice text,
                   struct slice raw)
 {
-    if (roots_take_inputs(&p->roots, &p->doc, message->params)) {
-        start_from_roots(p);
-    }
     const char *why = call_make(&p->maker, &p->doc, message);
     if (why != NULL) {
         ids_remove(&p->asked, entry);
@@ -133,7 +130,12 @@ static void request(struct proxy *p, struct message *message, struct slice text,
     struct ids_entry *entry = ids_add(&p->asked, &message->id, IDS_SENT);
     if (entry == NULL) {
         refuse_as(p, message, RPC_INTERNAL, "too many requests wait for an answer");
-    } else if (message->form != CALL_FORM_NONE) {
+        return;
+    }
+    if (roots_take_inputs(&p->roots, &p->doc, message->params)) {
+        start_from_roots(p);
+    }
+    if (message->form != CALL_FORM_NONE) {
         judge(p, message, entry, text, raw);
     } else {
         pass(p, raw);

@@ -125,12 +125,15 @@ bool roots_take(struct roots *roots, const struct json_doc *doc, const struct js
 bool roots_take_inputs(struct roots *roots, const struct json_doc *doc, const struct json_value *params)
 {
     bool added = false;
-    const struct json_value *inputs = params ? json_get(doc, params, "inputResponses") : NULL;
-    if (!json_is(inputs, JSON_OBJECT)) {
-        return false;
-    }
-    for (const struct json_value *key = json_first(doc, inputs); key; key = json_right(doc, inputs, key)) {
-        added = roots_take(roots, doc, json_member_value(key)) || added;
+    const struct json_value *each = params ? json_first(doc, params) : NULL, *key;
+    for (; each; each = json_right(doc, params, each)) {
+        const struct json_value *inputs = json_member_value(each);
+        if (!is_named(each, "inputResponses") || !json_is(inputs, JSON_OBJECT)) {
+            continue;
+        }
+        for (key = json_first(doc, inputs); key; key = json_right(doc, inputs, key)) {
+            added = roots_take(roots, doc, json_member_value(key)) || added;
+        }
     }
     return added;
 }

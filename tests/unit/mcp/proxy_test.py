@@ -357,6 +357,10 @@ def test_roots():
     check(started_from(run)[-2:] == ["/later", "/work/file:///later"])
     log = run.log()
     check(log.rindex("start from") < log.index("allow 0 t "), "before the call that tells it is judged")
+    update = {"taskId": "x", "InputResponses": {"k": {"roots": [{"uri": "file:///by/update"}, {"uri": "fi\tle:///tab"}]}}}
+    run.send(json.dumps({"jsonrpc": "2.0", "id": 20, "method": "tasks/update", "params": update}).encode() + b"\n")
+    run.line()
+    check(started_from(run)[-3:] == ["/by/update", "/work/file:///by/update", "/work/fi\tle:///tab"], started_from(run)[-3:])
     tell(8, {"roots": [{"uri": f"/many/{i}"} for i in range(200)]})
     check(len(started_from(run)) == 64 and "" in started_from(run), "at a ceiling")
     check("note mcp.roots" in run.log())
