@@ -77,6 +77,13 @@ bool intern_reserve(struct intern *intern, uint32_t count)
     return true;
 }
 
+void intern_prefetch(const struct intern *intern, struct slice s)
+{
+    if (intern->slots != NULL) {
+        __builtin_prefetch(&intern->slots[intern_hash(s) & intern->slots_mask]);
+    }
+}
+
 uint32_t intern_add(struct intern *intern, struct slice s)
 {
     if (s.len > UINT32_MAX || !intern_reserve(intern, intern->count + 1)) {

@@ -35,6 +35,9 @@ MUST_USE uint32_t intern_add(struct intern *intern, struct slice s);
 /* Makes room for so many strings in all at once, which is quicker than growing to it. */
 MUST_USE bool intern_reserve(struct intern *intern, uint32_t count);
 
+/* Asks memory for the place where s is or belongs, for when it will be added soon. */
+void intern_prefetch(const struct intern *intern, struct slice s);
+
 /* The number of s, or 0. */
 uint32_t intern_find(const struct intern *intern, struct slice s);
 

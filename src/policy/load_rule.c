@@ -192,6 +192,25 @@ static void load_rule(struct loading *loading, const struct json_value *value, c
     }
 }
 
+/* The symbols of a million rules are far from the processor: those of the next rule are asked for while this
+ * one is loaded. */
+static void look_ahead(const struct loading *loading, const struct json_value *object, unsigned depth)
+{
+    const struct json_doc *doc = &loading->doc;
+    if (!json_is(object, JSON_OBJECT) || depth > 2) {
+        return;
+    }
+    for (const struct json_value *key = json_first(doc, object); key != NULL;
+         key = json_right(doc, object, key)) {
+        const struct json_value *value = json_member_value(key);
+        if (value->type == JSON_STRING) {
+            intern_prefetch(&loading->policy->symbols, json_str(value));
+        } else {
+            look_ahead(loading, value, depth + 1);
+        }
+    }
+}
+
 void load_rules(struct loading *loading, const struct json_value *rules, const struct place *place)
 {
     struct policy *policy = loading->policy;
@@ -206,7 +225,10 @@ void load_rules(struct loading *loading, const struct json_value *rules, const s
     }
     struct place here = {.up = place, .element = true};
     const struct json_value *value = json_first(&loading->doc, rules);
-    for (; value != NULL; value = json_right(&loading->doc, rules, value), here.index++) {
+    for (; value != NULL; here.index++) {
+        const struct json_value *next = json_right(&loading->doc, rules, value);
+        look_ahead(loading, next, 0);
         load_rule(loading, value, &here);
+        value = next;
     }
 }
