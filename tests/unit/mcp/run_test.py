@@ -137,7 +137,7 @@ def test_cancel():
     run.code()
     run.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
     check(wait_for(lambda: "approval.withdrawn" in run.kinds()))
-    check(run.pending() == [])
+    check(wait_for(lambda: run.pending() == []), "the journal has it before the store")
     run.call(2, "hold", {"a": 2})
     run.code()
     check(run.end() == 0)
