@@ -23,6 +23,7 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     buf_init(&w->call, LIMIT_MESSAGE_BYTES);
     buf_init(&w->path, LIMIT_MESSAGE_BYTES);
     buf_init(&w->part, LIMIT_MESSAGE_BYTES);
+    buf_init(&w->forced_paths, LIMIT_MESSAGE_BYTES);
     json_init(&w->value);
     bool ok = call_reader_init(&w->reader);
     ok = readings_init(&w->readings) && ok;
@@ -44,6 +45,7 @@ void witness_finish(struct witness *w)
     buf_finish(&w->call);
     buf_finish(&w->path);
     buf_finish(&w->part);
+    buf_finish(&w->forced_paths);
     json_finish(&w->value);
     call_reader_finish(&w->reader);
     readings_finish(&w->readings);
@@ -424,6 +426,37 @@ bool witness_any_reading(struct witness *w, witness_accept *accept, void *contex
     return false;
 }
 
+/* Takes the next path of a list off it; false at its end. */
+static bool next_path(struct slice *list, struct slice *ret_path)
+{
+    const char *end = list->len == 0 ? NULL : memchr(list->ptr, '\0', list->len);
+    if (end == NULL) {
+        return false;
+    }
+    *ret_path = (struct slice){list->ptr, (size_t)(end - list->ptr)};
+    *list = slice_from(*list, ret_path->len + 1);
+    return true;
+}
+
+/* Notes the readings of the call that was decided last: its arguments force them. */
+static void note_forced(struct witness *w)
+{
+    w->forced = w->readings.count > w->forced ? w->readings.count : w->forced;
+    for (size_t i = 0; i < w->readings.count; i++) {
+        const struct reading *reading = &w->readings.list[i];
+        struct slice list = buf_slice_of(&w->forced_paths), path;
+        bool known = reading->kind != READING_PATH;
+        while (!known && next_path(&list, &path)) {
+            known = slice_eq(path, reading->path);
+        }
+        if (!known) {
+            buf_slice(&w->forced_paths, reading->path);
+            buf_byte(&w->forced_paths, '\0');
+        }
+        w->forced_any = w->forced_any || reading->kind == READING_UNREADABLE;
+    }
+}
+
 static bool try_candidate(struct witness *w, struct candidate *c, witness_accept *accept, void *context)
 {
     size_t keys = c->with_path ? PATH_KEYS : 1;
@@ -435,8 +468,8 @@ static bool try_candidate(struct witness *w, struct candidate *c, witness_accept
         }
         write_call(w, c);
         if (decide_call(w, c, decisions, &has_path) && has_path) {
-            if (!c->with_path && w->readings.count > w->forced) {
-                w->forced = w->readings.count;
+            if (!c->with_path) {
+                note_forced(w);
             }
             return c->level == WITNESS_READING ? witness_any_reading(w, accept, context)
                                                : accept(context, decisions);
@@ -561,9 +594,14 @@ struct meetings {
 /* Tries a box, then its meetings with the rules of all sides. A call has the readings that its fixed
  * arguments force, each decided by some rule: so it lies in the meeting of the box with as many rules as it
  * has such readings, and the calls of that meeting that are like nothing else are decided as it is. */
+static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, struct slice forced,
+                      struct meetings *m);
+
 static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep, struct meetings *m)
 {
     w->forced = 0;
+    w->forced_any = false;
+    buf_reset(&w->forced_paths);
     if (witness_try(w, WITNESS_CALL, box, m->actor, m->accept, m->context)) {
         return true;
     }
@@ -574,12 +612,45 @@ static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep
         m->whole = false;
         return false;
     }
+    struct buf forced; /* the next ones note theirs */
+    buf_init(&forced, LIMIT_MESSAGE_BYTES);
+    buf_slice(&forced, buf_slice_of(&w->forced_paths));
+    bool every = w->forced_any || !buf_ok(&forced);
+    bool found = try_rules(w, box, deep, every ? (struct slice){NULL, 0} : buf_slice_of(&forced), m);
+    buf_finish(&forced);
+    m->whole = m->whole && m->tried < MEETINGS_TRIED;
+    return found;
+}
+
+/* Whether a rule could decide one of the forced paths. */
+static bool decides_some(struct witness *w, const struct match *match, struct slice forced)
+{
+    struct slice path;
+    while (next_path(&forced, &path)) {
+        if ((match->path_prefix == 0 ||
+             path_is_under(path, intern_text(&w->space->paths, match->path_prefix))) &&
+            (match->path_component == 0 || has_component(w, path, match->path_component))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tries the meetings of a box with the rules that could decide one of its forced paths; ptr NULL: with all.
+ */
+static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, struct slice forced,
+                      struct meetings *m)
+{
     for (size_t s = 0; s < w->space->side_count; s++) {
         for (uint32_t i = 0; m->tried < MEETINGS_TRIED && i < w->space->sides[s].flat.rule_count; i++) {
             struct box own = space_box(w->space, s, i), both;
-            own.match.path_prefix = own.match.path_component = 0; /* the rule is to decide the forced path */
+            bool looks = own.match.path_prefix != 0 || own.match.path_component != 0;
             if ((own.match.actor != ACTOR_ANY && own.match.actor != m->actor) ||
-                !space_meet(w->space, box, &own, w->args + deep * meeting_args(w->space), &both)) {
+                (looks && forced.ptr != NULL && !decides_some(w, &own.match, forced))) {
+                continue;
+            }
+            own.match.path_prefix = own.match.path_component = 0; /* the rule is to decide the forced path */
+            if (!space_meet(w->space, box, &own, w->args + deep * meeting_args(w->space), &both)) {
                 continue;
             }
             m->tried++;
@@ -588,7 +659,6 @@ static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep
             }
         }
     }
-    m->whole = m->whole && m->tried < MEETINGS_TRIED;
     return false;
 }
 

@@ -29,8 +29,10 @@ struct witness {
     uint8_t *pair_kinds; /* by symbol of a key or a value: see witness_reads_args */
     struct buf call;     /* the call being tried, as JSON */
     struct buf path, part;
-    struct match_arg *args; /* of meetings */
-    size_t forced;          /* the most readings that a call without a further path had */
+    struct match_arg *args;  /* of meetings */
+    size_t forced;           /* the most readings that a call without a further path had */
+    struct buf forced_paths; /* of all those calls: each path once, behind each a NUL */
+    bool forced_any;         /* one of these readings could not be resolved: it may stop anywhere */
     size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
     bool failed;    /* no memory */
 };
