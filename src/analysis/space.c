@@ -312,6 +312,35 @@ static void mark_path_name(struct space *space, struct slice name)
     mark(space->path_name, space->path_names, &space->path_name_count, intern_find(&space->symbols, name));
 }
 
+static void mark_pair(struct space *space, struct slice server, struct slice tool)
+{
+    uint32_t symbols[2] = {intern_find(&space->symbols, server), intern_find(&space->symbols, tool)};
+    for (uint32_t i = 0; i < space->listed_pair_count; i++) {
+        if (memcmp(space->listed_pairs + (size_t)2 * i, symbols, sizeof(symbols)) == 0) {
+            return;
+        }
+    }
+    if (symbols[0] != 0 && symbols[1] != 0) {
+        memcpy(space->listed_pairs + (size_t)2 * space->listed_pair_count++, symbols, sizeof(symbols));
+    }
+}
+
+/* How many slashes the keys of all lists have. */
+static size_t count_pairs(const struct space *space)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < space->side_count; s++) {
+        const struct policy *policy = space->sides[s].policy;
+        for (uint32_t i = 0; i < policy->entry_count; i++) {
+            struct slice key = policy_text(policy, policy->entries[i].key);
+            for (size_t at = 0; at < key.len; at++) {
+                count += key.ptr[at] == '/';
+            }
+        }
+    }
+    return count;
+}
+
 static void mark_entry(struct space *space, const struct policy *policy, const struct policy_entry *entry)
 {
     struct slice key = policy_text(policy, entry->key), name = policy_text(policy, entry->name);
@@ -326,6 +355,7 @@ static void mark_entry(struct space *space, const struct policy *policy, const s
     for (size_t i = 0; i < key.len; i++) {
         if (key.ptr[i] == '/') {
             mark_tool(space, slice_from(key, i + 1));
+            mark_pair(space, (struct slice){key.ptr, i}, slice_from(key, i + 1));
         }
     }
     mark_path_name(space, name);
@@ -338,8 +368,9 @@ static bool mark_lists(struct space *space)
     space->path_name = arena_array(&space->arena, count, sizeof(bool));
     space->listed = arena_array(&space->arena, count, sizeof(uint32_t));
     space->path_names = arena_array(&space->arena, count, sizeof(uint32_t));
-    if (space->listed_tool == NULL || space->path_name == NULL || space->listed == NULL ||
-        space->path_names == NULL) {
+    space->listed_pairs = arena_array(&space->arena, count_pairs(space) * 2 + 1, sizeof(uint32_t));
+    if (space->listed_pairs == NULL || space->listed_tool == NULL || space->path_name == NULL ||
+        space->listed == NULL || space->path_names == NULL) {
         return false;
     }
     for (size_t i = 0; i < sizeof(tree_tools) / sizeof(tree_tools[0]); i++) {

@@ -50,6 +50,9 @@ struct space {
     bool *listed_tool, *path_name; /* by symbol */
     uint32_t *listed, *path_names;
     uint32_t listed_count, path_name_count;
+    /* The servers and tools of the lists' SERVER/TOOL keys, two symbols each. */
+    uint32_t *listed_pairs;
+    uint32_t listed_pair_count;
     bool trees_everywhere; /* a list for every tool names a tree */
     uint32_t most_args;
     /* The question's lists. */

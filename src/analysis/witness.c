@@ -508,6 +508,23 @@ static bool tool_in_box(const struct space *space, const struct box *box, uint32
                              intern_text(&space->symbols, box->match.tool_prefix));
 }
 
+/* Tries the calls of each server's tool that lists treat apart, where the box leaves the server open. */
+static bool try_pairs(struct witness *w, const struct candidate *frame, witness_accept *accept, void *context)
+{
+    const struct space *space = w->space;
+    const struct match *match = &frame->box->match;
+    for (uint32_t i = 0; match->server == 0 && i < space->listed_pair_count; i++) {
+        uint32_t server = space->listed_pairs[2 * i], tool = space->listed_pairs[2 * i + 1];
+        struct candidate c = *frame;
+        c.server = intern_text(&space->symbols, server);
+        if ((match->tool == 0 || match->tool == tool) && tool_in_box(space, frame->box, tool) &&
+            try_tool(w, &c, intern_text(&space->symbols, tool), true, accept, context)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool witness_try(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
                  witness_accept *accept, void *context)
 {
@@ -516,7 +533,8 @@ bool witness_try(struct witness *w, enum witness_level level, const struct box *
     bool reads_args = witness_reads_args(w, box);
     if (box->match.tool != 0) {
         return try_tool(w, &frame, intern_text(&space->symbols, box->match.tool), reads_args, accept,
-                        context);
+                        context) ||
+               (reads_args && try_pairs(w, &frame, accept, context));
     }
     struct buf name;
     buf_init(&name, LIMIT_MESSAGE_BYTES);
@@ -529,7 +547,7 @@ bool witness_try(struct witness *w, enum witness_level level, const struct box *
             found = try_tool(w, &frame, intern_text(&space->symbols, tool), reads_args, accept, context);
         }
     }
-    return found;
+    return found || (reads_args && try_pairs(w, &frame, accept, context));
 }
 
 bool witness_with_key(struct witness *w, const struct box *box, enum actor actor, struct slice key,

@@ -8,7 +8,7 @@
 #include "../../check.h"
 #include "build.h"
 
-static const char *const tools[] = {"t", "u", "Grep", "zz"};
+static const char *const tools[] = {"t", "u", "Grep", "zz", "t\",\"server\":\"s"}; /* the last of a server */
 static const char *const members[] = {"\"file\":\"/zz/b\"", "\"file\":\"/yy\"", "\"target\":\"/zz/b/c\"",
                                       "\"k\":\"x\"", "\"file\":\"/zz/b\",\"target\":\"/yy\""};
 static const char *const more[] = {"", "\"file_path\":\"/any\"", "\"file_path\":\"/zz/any\"",
@@ -67,8 +67,10 @@ static void random_fields(struct buf *buf, uint64_t *seed)
     static const char *const args[] = {"{\"file\":\"/zz/b\"}", "{\"file\":\"/yy\"}",
                                        "{\"target\":\"/zz/b/c\"}", "{\"k\":\"x\"}",
                                        "{\"file\":\"/zz/b\",\"target\":\"/yy\"}"};
+    static const char *const servers[] = {"\"s\""};
     size_t before = buf->len;
     maybe(buf, seed, 40, "tool", names, 3);
+    maybe(buf, seed, 15, "server", servers, 1);
     maybe(buf, seed, 30, "actor", actors, 2);
     maybe(buf, seed, 50, "pathPrefix", prefixes, 4);
     maybe(buf, seed, 50, "argEquals", args, 5);
@@ -81,9 +83,9 @@ static void random_fields(struct buf *buf, uint64_t *seed)
 static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uint32_t first_rule,
                             uint32_t rules)
 {
-    static const char *const paths[] = {"{}", "{\"t\":[\"target\"]}",
-                                        "{\"u\":[\"-file\"],\"t\":[\"target\"]}",
-                                        "{\"*\":[\"target\"],\"u\":[\"-target\",\"-file\"]}"};
+    static const char *const paths[] = {
+        "{}", "{\"t\":[\"target\"]}", "{\"u\":[\"-file\"],\"t\":[\"target\"]}",
+        "{\"*\":[\"target\"],\"u\":[\"-target\",\"-file\"]}", "{\"s/t\":[\"-file\",\"target\"]}"};
     static const char *const trees[] = {"{}", "{\"t\":[\"target\"]}", "{\"Grep\":[\"-path\"]}"};
     static const char *const effects[] = {"\"deny\",\"reason\":\"no\"", "\"auto_approve\"",
                                           "\"require_approval\""};
@@ -92,7 +94,7 @@ static void random_document(struct buf *buf, uint64_t *seed, uint64_t lists, uin
     static const char *const required[] = {"[]", "[\"*\"]", "[\"t\"]"};
     buf_reset(buf);
     buf_printf(buf, "{\"pathArguments\":%s,\"treeArguments\":%s,\"requireAuthoredPolicy\":%s,\"rules\":[",
-               paths[lists % 4], trees[lists / 4 % 3], required[test_below(seed, 3)]);
+               paths[lists % 5], trees[lists / 5 % 3], required[test_below(seed, 3)]);
     for (uint32_t i = 0; i < rules; i++) {
         buf_printf(buf, "%s{\"id\":\"r%u\",\"effect\":%s,\"match\":{\"tier\":\"%s\"", i ? "," : "",
                    first_rule + i, effects[test_below(seed, 3)], test_below(seed, 3) ? "default" : "admin");
