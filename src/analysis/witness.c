@@ -7,15 +7,6 @@
 
 #define TREE_NAMES  16
 #define FRESH_TRIES 64u
-/* More meetings than this, or of more rules at once, are not tried: then the answer is not whole. */
-#define MEETINGS_TRIED 1024u
-#define MEETINGS_DEEP  3u
-
-/* Room for the pairs of one meeting. */
-static size_t meeting_args(const struct space *space)
-{
-    return (size_t)space->most_args * (MEETINGS_DEEP + 2) + 1;
-}
 
 bool witness_init(struct witness *w, struct space *space, const struct path_base *base)
 {
@@ -32,7 +23,7 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     w->resolved = malloc(sizeof(*w->resolved));
     w->patterns = calloc((size_t)space->patterns.count * 3 + 1, sizeof(*w->patterns));
     w->pair_kinds = calloc((size_t)space->symbols.count + 1, sizeof(*w->pair_kinds));
-    w->args = calloc(MEETINGS_DEEP * meeting_args(space), sizeof(*w->args));
+    w->args = calloc(WITNESS_MEETINGS_DEEP * witness_meeting_args(space), sizeof(*w->args));
     if (!ok || w->args == NULL || w->resolved == NULL || w->patterns == NULL || w->pair_kinds == NULL) {
         witness_finish(w);
         return false;
@@ -379,7 +370,7 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
     return true;
 }
 
-static bool has_component(struct witness *w, struct slice path, uint32_t pattern)
+bool witness_has_component(struct witness *w, struct slice path, uint32_t pattern)
 {
     while (path.len > 0) {
         const char *slash = memchr(path.ptr, '/', path.len);
@@ -406,8 +397,8 @@ bool witness_reading_in(struct witness *w, size_t reading, const struct box *box
     return is->kind == READING_PATH &&
            (match->path_prefix == 0 ||
             path_is_under(is->path, intern_text(&w->space->paths, match->path_prefix))) &&
-           (match->path_component == 0 || has_component(w, is->path, match->path_component)) &&
-           (box->second_component == 0 || has_component(w, is->path, box->second_component));
+           (match->path_component == 0 || witness_has_component(w, is->path, match->path_component)) &&
+           (box->second_component == 0 || witness_has_component(w, is->path, box->second_component));
 }
 
 bool witness_any_reading(struct witness *w, witness_accept *accept, void *context)
@@ -426,8 +417,7 @@ bool witness_any_reading(struct witness *w, witness_accept *accept, void *contex
     return false;
 }
 
-/* Takes the next path of a list off it; false at its end. */
-static bool next_path(struct slice *list, struct slice *ret_path)
+bool witness_next_path(struct slice *list, struct slice *ret_path)
 {
     const char *end = list->len == 0 ? NULL : memchr(list->ptr, '\0', list->len);
     if (end == NULL) {
@@ -446,7 +436,7 @@ static void note_forced(struct witness *w)
         const struct reading *reading = &w->readings.list[i];
         struct slice list = buf_slice_of(&w->forced_paths), path;
         bool known = reading->kind != READING_PATH;
-        while (!known && next_path(&list, &path)) {
+        while (!known && witness_next_path(&list, &path)) {
             known = slice_eq(path, reading->path);
         }
         if (!known) {
@@ -599,102 +589,4 @@ bool witness_is_wanted(void *context, const struct decision *decisions)
         }
     }
     return true;
-}
-
-struct meetings {
-    enum actor actor;
-    witness_accept *accept;
-    void *context;
-    uint32_t deepest, tried;
-    bool whole;
-};
-
-/* Tries a box, then its meetings with the rules of all sides. A call has the readings that its fixed
- * arguments force, each decided by some rule: so it lies in the meeting of the box with as many rules as it
- * has such readings, and the calls of that meeting that are like nothing else are decided as it is. */
-static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, struct slice forced,
-                      struct meetings *m);
-
-static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep, struct meetings *m)
-{
-    w->forced = 0;
-    w->forced_any = false;
-    buf_reset(&w->forced_paths);
-    if (witness_try(w, WITNESS_CALL, box, m->actor, m->accept, m->context)) {
-        return true;
-    }
-    if (w->forced <= deep) {
-        return false;
-    }
-    if (deep == m->deepest) {
-        m->whole = false;
-        return false;
-    }
-    struct buf forced; /* the next ones note theirs */
-    buf_init(&forced, LIMIT_MESSAGE_BYTES);
-    buf_slice(&forced, buf_slice_of(&w->forced_paths));
-    bool every = w->forced_any || !buf_ok(&forced);
-    bool found = try_rules(w, box, deep, every ? (struct slice){NULL, 0} : buf_slice_of(&forced), m);
-    buf_finish(&forced);
-    m->whole = m->whole && m->tried < MEETINGS_TRIED;
-    return found;
-}
-
-/* Whether a rule could decide one of the forced paths. */
-static bool decides_some(struct witness *w, const struct match *match, struct slice forced)
-{
-    struct slice path;
-    while (next_path(&forced, &path)) {
-        if ((match->path_prefix == 0 ||
-             path_is_under(path, intern_text(&w->space->paths, match->path_prefix))) &&
-            (match->path_component == 0 || has_component(w, path, match->path_component))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Tries the meetings of a box with the rules that could decide one of its forced paths; ptr NULL: with all.
- */
-static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, struct slice forced,
-                      struct meetings *m)
-{
-    for (size_t s = 0; s < w->space->side_count; s++) {
-        for (uint32_t i = 0; m->tried < MEETINGS_TRIED && i < w->space->sides[s].flat.rule_count; i++) {
-            struct box own = space_box(w->space, s, i), both;
-            bool looks = own.match.path_prefix != 0 || own.match.path_component != 0;
-            if ((own.match.actor != ACTOR_ANY && own.match.actor != m->actor) ||
-                (looks && forced.ptr != NULL && !decides_some(w, &own.match, forced))) {
-                continue;
-            }
-            own.match.path_prefix = own.match.path_component = 0; /* the rule is to decide the forced path */
-            if (!space_meet(w->space, box, &own, w->args + deep * meeting_args(w->space), &both)) {
-                continue;
-            }
-            m->tried++;
-            if (try_meetings(w, &both, deep + 1, m)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-bool witness_search(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
-                    void *context, bool *ret_whole)
-{
-    struct meetings m = {.actor = actor, .accept = accept, .context = context};
-    *ret_whole = true;
-    if (!witness_reads_args(w, box)) {
-        return witness_try(w, WITNESS_CALL, box, actor, accept, context);
-    }
-    bool found = false;
-    while (!found && !m.whole && m.tried < MEETINGS_TRIED && m.deepest < MEETINGS_DEEP) {
-        m.deepest++;
-        m.tried = 0;
-        m.whole = true;
-        found = try_meetings(w, box, 0, &m);
-    }
-    *ret_whole = m.whole;
-    return found;
 }

@@ -79,6 +79,16 @@ enum witness_value { WITNESS_PATH, WITNESS_NUMBER };
 bool witness_with_key(struct witness *witness, const struct box *box, enum actor actor, struct slice key,
                       enum witness_value value, struct decision *ret_decisions);
 
+/* Room for the pairs of one meeting with up to so many rules at once, for w->args. */
+#define WITNESS_MEETINGS_DEEP 3u
+size_t witness_meeting_args(const struct space *space);
+
+/* Whether some component of a path has a pattern. */
+bool witness_has_component(struct witness *witness, struct slice path, uint32_t pattern);
+
+/* Takes the next path of w->forced_paths, or of a copy, off it; false at its end. */
+bool witness_next_path(struct slice *list, struct slice *ret_path);
+
 /* Whether a decision of a side is that of a rule of its flat policy. */
 bool witness_is_by(const struct space *space, size_t side, uint32_t rule, const struct decision *decision);
 
