@@ -5,7 +5,7 @@ TITLE = "Decisions"
 NOTE = ("`callgate bench --synthetic N`: twenty kinds of rules, calls with and without a path; one core. An evaluation "
         "is of a call already read, looking its strings up included; the scan is the plain evaluator that asks rule "
         "after rule. From line to line stand calls of 600 bytes without a path. Each figure is the median of "
-        "three runs, sizes in turn.")
+        "three runs, sizes in turn; how many a second follows from the mean.")
 ROUNDS = 3
 
 

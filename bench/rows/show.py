@@ -4,6 +4,7 @@ import textwrap
 from . import machine
 
 COLUMNS = ("what", "figures", "target")
+WIDEST = 90  # a cell that counts for the width of its column in a terminal
 BEGIN = "<!-- bench: from here on printed by tools/bench.py --markdown -->"
 END = "<!-- bench: to here -->"
 
@@ -21,8 +22,8 @@ def text(results):
     """Lines of one table: what, figures, target."""
     yield from head(results)
     every = [row for group in results["groups"] for row in group["rows"]]
-    widths = [max([len(name)] + [len(cell) for cell in cells]) for name, cells in
-              (("what", [row["what"] for row in every]), ("figures", [row["shown"] for row in every]))]
+    widths = [max(len(cell) for cell in ["figures"] + cells if len(cell) <= WIDEST) for cells in
+              ([row["what"] for row in every], [row["shown"] for row in every])]
     yield ""
     yield f"{'what':<{widths[0]}}  {'figures':<{widths[1]}}  target"
     for group in results["groups"]:
