@@ -25,13 +25,23 @@ int64_t clock_boot_ms(void)
     return read_clock(CLOCK_BOOTTIME, &time) ? whole_ms(&time) : -1;
 }
 
-uint64_t clock_mono_ns(void)
+static uint64_t whole_ns(clockid_t id)
 {
     struct timespec time;
-    if (!read_clock(CLOCK_MONOTONIC, &time)) {
+    if (!read_clock(id, &time)) {
         return 0;
     }
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+uint64_t clock_mono_ns(void)
+{
+    return whole_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t clock_thread_ns(void)
+{
+    return whole_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void put_digits(char *out, unsigned width, uint64_t n)

@@ -16,6 +16,9 @@ int64_t clock_boot_ms(void);
 /* Nanoseconds of a clock that only moves forward, for measuring. */
 uint64_t clock_mono_ns(void);
 
+/* Processor time of the calling thread, in nanoseconds: what other processes take from it does not count. */
+uint64_t clock_thread_ns(void);
+
 /* Writes "2026-11-29T20:00:00.000Z" and a NUL for a wall-clock time. Years 0000 to 9999; others are clamped.
  */
 #define CLOCK_ISO_SIZE 25
