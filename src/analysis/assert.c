@@ -73,7 +73,8 @@ static enum assertion_result hunt_rule(struct hunt *hunt, const struct box *box)
         if (witness_try(witness, WITNESS_CALL, box, actor, is_bad_call, hunt)) {
             return ASSERTION_REFUTED;
         }
-        if (tried && !witness_try(witness, WITNESS_READING, box, actor, is_hunted_reading, hunt)) {
+        if (tried && !witness_try(witness, WITNESS_READING, box, actor, is_hunted_reading, hunt) &&
+            !witness->unmade) {
             continue;
         }
         if (tried && witness_search(witness, box, actor, is_bad_call, hunt, &whole)) {

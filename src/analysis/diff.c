@@ -176,7 +176,8 @@ static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
             return;
         }
         inhabited = inhabited || !tried ||
-                    witness_try(&c->witness, WITNESS_READING, &box, actor, witness_is_wanted, &pair.wanted);
+                    witness_try(&c->witness, WITNESS_READING, &box, actor, witness_is_wanted, &pair.wanted) ||
+                    c->witness.unmade;
     }
     if (inhabited) {
         add_class(c, from, to, &box, false);

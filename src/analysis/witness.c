@@ -6,7 +6,7 @@
 #include "base/utf8.h"
 
 #define TREE_NAMES  16
-#define FRESH_TRIES 64u
+#define FRESH_TRIES 256u
 
 bool witness_init(struct witness *w, struct space *space, const struct path_base *base)
 {
@@ -106,10 +106,19 @@ bool witness_reads_args(struct witness *w, const struct box *box)
 
 /* ---- Fresh names ---- */
 
-/* The n-th candidate for a fresh name: any, any1, any2, … */
+/* The n-th candidate for a fresh name: any, any1, any2, any3, then with other first and last letters, which
+ * patterns and prefixes may ask for. */
 static struct slice fresh_name(char room[32], uint32_t n)
 {
-    int len = n == 0 ? snprintf(room, 32, "any") : snprintf(room, 32, "any%u", n);
+    static const char letters[] = "bcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    const uint32_t count = sizeof(letters) - 1, plain = 4;
+    int len;
+    if (n < plain) {
+        len = n == 0 ? snprintf(room, 32, "any") : snprintf(room, 32, "any%u", n);
+    } else {
+        n -= plain;
+        len = snprintf(room, 32, "%cany%u%c", letters[n % count], n, letters[(n + n / count) % count]);
+    }
     return (struct slice){room, (size_t)len};
 }
 
@@ -487,7 +496,11 @@ static bool try_tool(struct witness *w, const struct candidate *frame, struct sl
     if ((!needs || reads_args) && try_candidate(w, &c, accept, context)) {
         return true;
     }
-    c.with_path = (needs || reads_args) && make_path(w, box);
+    if (!needs && !reads_args) {
+        return false;
+    }
+    c.with_path = make_path(w, box);
+    w->unmade = w->unmade || !c.with_path;
     return c.with_path && try_candidate(w, &c, accept, context);
 }
 
@@ -521,6 +534,7 @@ bool witness_try(struct witness *w, enum witness_level level, const struct box *
     const struct space *space = w->space;
     const struct candidate frame = {.box = box, .actor = actor, .level = level};
     bool reads_args = witness_reads_args(w, box);
+    w->unmade = false;
     if (box->match.tool != 0) {
         return try_tool(w, &frame, intern_text(&space->symbols, box->match.tool), reads_args, accept,
                         context) ||
@@ -528,8 +542,9 @@ bool witness_try(struct witness *w, enum witness_level level, const struct box *
     }
     struct buf name;
     buf_init(&name, LIMIT_MESSAGE_BYTES);
-    bool found = write_fresh_tool(w, &name, box->match.tool_prefix) &&
-                 try_tool(w, &frame, buf_slice_of(&name), reads_args, accept, context);
+    bool made = write_fresh_tool(w, &name, box->match.tool_prefix);
+    bool found = made && try_tool(w, &frame, buf_slice_of(&name), reads_args, accept, context);
+    w->unmade = w->unmade || !made;
     buf_finish(&name);
     for (uint32_t i = 0; !found && reads_args && i < space->listed_count; i++) {
         uint32_t tool = space->listed[i];

@@ -35,6 +35,7 @@ struct witness {
     bool forced_any;         /* one of these readings could not be resolved: it may stop anywhere */
     size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
     bool failed;    /* no memory */
+    bool unmade;    /* witness_try: some calls were not tried, for want of a name that is like no other */
 };
 
 MUST_USE bool witness_init(struct witness *witness, struct space *space, const struct path_base *base);

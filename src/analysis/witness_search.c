@@ -31,6 +31,7 @@ static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep
     if (witness_try(w, WITNESS_CALL, box, m->actor, m->accept, m->context)) {
         return true;
     }
+    m->whole = m->whole && !w->unmade;
     if (w->forced <= deep) {
         return false;
     }

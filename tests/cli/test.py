@@ -185,6 +185,23 @@ def test_what_a_proof_says():
         check("refuted by two rules at once", answer["result"] == "refuted" and answer["call"]["input"].get("k") == 1, answer)
         got = json.loads(run("eval", "--policy", policy, "-", stdin=json.dumps(answer["call"]) + "\n").stdout)
         check("which the call shows", got["kind"] == "allow", got)
+        # Patterns and prefixes that the names of made-up calls must keep out of.
+        fixed = {"argEquals": {"path": "/q"}}
+        broad = [{"id": "d1", "effect": "deny", "match": {"tool": "t", "pathComponent": "a*"}, "reason": "r"},
+                 {"id": "d2", "effect": "deny", "match": {"pathComponent": "b*"}, "reason": "r"},
+                 {"id": "d3", "effect": "deny", "match": {"pathComponent": "*c"}, "reason": "r"},
+                 {"id": "d4", "effect": "deny", "match": {"toolPrefix": "a"}, "reason": "r"},
+                 {"id": "d5", "effect": "deny", "match": {"toolPrefix": "get_a"}, "reason": "r"}]
+        for more in ({"tool": "u", "pathComponent": "k"}, {"toolPrefix": "get_"}, {"server": "s"}):
+            match = dict(fixed, **more)
+            policy = f.write("p.json", broad + [{"id": "y", "effect": "auto_approve", "match": match}])
+            answer = ask(match, ["allow"])
+            check("refuted beside broad patterns", answer["result"] == "refuted", (more, answer))
+            witnesses = json.loads(run("check", "--witness", "--format", "json", "--policy", policy).stdout)["witnesses"]
+            check("each rule has a call", all(each["call"] for each in witnesses) and len(witnesses) == 6, witnesses)
+            old = f.write("old.json", broad + [{"id": "y", "effect": "deny", "match": match, "reason": "r"}])
+            classes = json.loads(run("diff", "--format", "json", old, policy).stdout)["classes"]
+            check("and the change is told", [each["weaker"] for each in classes] == [True], classes)
 
 
 def test_check_and_assert():

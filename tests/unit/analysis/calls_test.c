@@ -62,6 +62,7 @@ static void maybe(struct buf *buf, uint64_t *seed, uint32_t percent, const char 
 static void random_fields(struct buf *buf, uint64_t *seed)
 {
     static const char *const names[] = {"\"t\"", "\"u\"", "\"Grep\""};
+    static const char *const components[] = {"\"a*\"", "\"b\"", "\"*y\""};
     static const char *const prefixes[] = {"\"/\"", "\"/zz\"", "\"/zz/b\"", "\"/yy\""};
     static const char *const actors[] = {"\"session_owner\"", "\"claude_process\""};
     static const char *const args[] = {"{\"file\":\"/zz/b\"}", "{\"file\":\"/yy\"}",
@@ -73,6 +74,7 @@ static void random_fields(struct buf *buf, uint64_t *seed)
     maybe(buf, seed, 15, "server", servers, 1);
     maybe(buf, seed, 30, "actor", actors, 2);
     maybe(buf, seed, 50, "pathPrefix", prefixes, 4);
+    maybe(buf, seed, 15, "pathComponent", components, 3);
     maybe(buf, seed, 50, "argEquals", args, 5);
     if (buf->len == before) {
         buf_text(buf, ",\"tool\":\"t\"");
