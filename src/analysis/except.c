@@ -174,12 +174,20 @@ static void keep(struct excepts *e, const struct box *box)
     e->list[e->count++].args = args;
 }
 
+static bool differ(uint32_t a, uint32_t b)
+{
+    return a != 0 && b != 0 && a != b;
+}
+
 static void look_at(struct excepts *e, size_t side, uint32_t rule)
 {
+    const struct match *m = &e->space->sides[side].flat.rules[rule].match, *is = &e->box->match;
+    if (differ(m->tool, is->tool) || differ(m->channel, is->channel) || differ(m->actor, is->actor) ||
+        differ(m->server, is->server) || differ(m->thread, is->thread)) {
+        return; /* most do: a quick look */
+    }
     struct box own = space_box(e->space, side, rule), both;
-    uint32_t tool = own.match.tool;
-    if ((tool != 0 && e->box->match.tool != 0 && tool != e->box->match.tool) ||
-        !space_meet(e->space, e->box, &own, e->args, &both)) {
+    if (!space_meet(e->space, e->box, &own, e->args, &both)) {
         return;
     }
     struct box more = beyond(e, &own, e->box, e->args);
