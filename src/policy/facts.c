@@ -279,8 +279,8 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
 /* What any of the names leaves. */
 static struct facts_mask left_by_names(const struct facts *facts)
 {
-    struct facts_mask left = facts->names[0].mask;
-    for (size_t i = 1; i < facts->name_count; i++) {
+    struct facts_mask left = {0, 0};
+    for (size_t i = 0; i < facts->name_count; i++) {
         left = mask_or(left, facts->names[i].mask);
     }
     return left;
@@ -343,12 +343,18 @@ static void look_ahead(const struct policy_index *index, const struct call *call
     struct ahead ahead = {.count = 0};
     ask(&ahead, &words[ROLE_CHANNEL], intern_hash(call->channel));
     ask(&ahead, &words[ROLE_THREAD], intern_hash(call->thread));
-    ask(&ahead, &words[ROLE_TOOL], intern_hash(call->names[0].tool));
+    if (call->name_count != 0) {
+        ask(&ahead, &words[ROLE_TOOL], intern_hash(call->names[0].tool));
+    }
     if (call->input != NULL && words[ROLE_KEY].slots != 0) {
         ask_args(&ahead, index, call);
     }
     for (unsigned i = 0; i < ahead.count; i++) {
-        __builtin_prefetch(ahead.list[i]->text);
+        const struct word *word = ahead.list[i];
+        __builtin_prefetch(word->text);
+        if (word->key != 0) { /* an atom */
+            __builtin_prefetch(&index->atoms[word->id - 1]);
+        }
     }
 }
 
