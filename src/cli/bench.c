@@ -349,13 +349,11 @@ static int run(int argc, char **argv)
     int64_t count = 0;
     const struct option_spec own[] = {{"calls", OPTION_VALUE, &calls},
                                       {"synthetic", OPTION_VALUE, &synthetic}};
-    int code =
-        options_read(&options, &command_bench, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT, own, 2);
+    int code = options_read(&options, &command_bench, argc, argv,
+                            TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT | TAKES_NO_WORDS, own, 2);
     if (code != -1)
         return code;
-    if (options.argc > 0)
-        code = usage_error(&command_bench, "unexpected argument '%s'", options.argv[0]);
-    else if (synthetic && !option_number(synthetic, 1, LIMIT_RULES, &count))
+    if (synthetic && !option_number(synthetic, 1, LIMIT_RULES, &count))
         code = usage_error(&command_bench, "--synthetic is a number of rules from 1 to %u", LIMIT_RULES);
     else if ((calls != NULL) == (synthetic != NULL) || (synthetic && options.sources.count > 0))
         code = usage_error(&command_bench, "name a policy and --calls FILE, or --synthetic N alone");

@@ -265,6 +265,8 @@ int options_read(struct options *ret_options, const struct command *command, int
     for (size_t i = 0; i < own_count; i++)
         specs[count++] = own[i];
     int code = parse(ret_options, command, argc, argv, specs, count);
+    if (code == -1 && (groups & TAKES_NO_WORDS) && ret_options->argc > 0)
+        code = usage_error(command, "unexpected argument '%s'", ret_options->argv[0]);
     if (code == -1)
         code = settle(ret_options, command, groups);
     if (code != -1)

@@ -32,6 +32,7 @@ enum option_groups {
     /* With TAKES_STATE: the directory that --state names must be there. Opening makes it, and a misspelt name
      * would look like a machine at rest. */
     STATE_IS_THERE = 16,
+    TAKES_NO_WORDS = 32, /* nothing stands beside the options */
 };
 
 struct options {

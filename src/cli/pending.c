@@ -101,7 +101,8 @@ static int pending(const struct options *options)
 static int run(int argc, char **argv)
 {
     struct options options;
-    int code = options_read(&options, &command_pending, argc, argv, TAKES_STATE | TAKES_FORMAT, NULL, 0);
+    int code = options_read(&options, &command_pending, argc, argv,
+                            TAKES_STATE | TAKES_FORMAT | TAKES_NO_WORDS, NULL, 0);
     if (code != -1)
         return code;
     code = pending(&options);

@@ -70,13 +70,11 @@ static int run(int argc, char **argv)
         {"channel", OPTION_VALUE, &channel},
         {"thread", OPTION_VALUE, &thread},
     };
-    int code =
-        options_read(&options, &command_relay, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own, 2);
+    int code = options_read(&options, &command_relay, argc, argv,
+                            TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own, 2);
     if (code != -1)
         return code;
-    if (options.argc > 0)
-        code = usage_error(&command_relay, "unexpected argument '%s'", options.argv[0]);
-    else if (!options_surface_places(&command_relay, &options))
+    if (!options_surface_places(&command_relay, &options))
         code = EXIT_UNABLE;
     else
         code = relay(&options, channel, thread);

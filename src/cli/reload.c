@@ -161,7 +161,8 @@ static int reload(const char *state_dir)
 static int run_reload(int argc, char **argv)
 {
     struct options options;
-    int code = options_read(&options, &command_reload, argc, argv, TAKES_STATE | STATE_IS_THERE, NULL, 0);
+    int code = options_read(&options, &command_reload, argc, argv,
+                            TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
     if (code != -1)
         return code;
     code = reload(options.state_dir);
@@ -174,7 +175,8 @@ static int run_dismiss(int argc, char **argv)
     struct options options;
     struct buf out;
     size_t count = 0;
-    int code = options_read(&options, &command_dismiss, argc, argv, TAKES_STATE | STATE_IS_THERE, NULL, 0);
+    int code = options_read(&options, &command_dismiss, argc, argv,
+                            TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
     if (code != -1)
         return code;
     buf_init(&out, 4096);

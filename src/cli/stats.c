@@ -31,8 +31,8 @@ static int run(int argc, char **argv)
     struct options options;
     struct counts counts;
     struct buf out;
-    int code = options_read(&options, &command_stats, argc, argv, TAKES_STATE | STATE_IS_THERE | TAKES_FORMAT,
-                            NULL, 0);
+    int code = options_read(&options, &command_stats, argc, argv,
+                            TAKES_STATE | STATE_IS_THERE | TAKES_FORMAT | TAKES_NO_WORDS, NULL, 0);
     if (code != -1)
         return code;
     buf_init(&out, (size_t)1 << 30);

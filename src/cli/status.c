@@ -137,8 +137,8 @@ static int status(const struct options *options)
 static int run(int argc, char **argv)
 {
     struct options options;
-    int code = options_read(&options, &command_status, argc, argv, TAKES_STATE | TAKES_FORMAT | TAKES_PATHS,
-                            NULL, 0);
+    int code = options_read(&options, &command_status, argc, argv,
+                            TAKES_STATE | TAKES_FORMAT | TAKES_PATHS | TAKES_NO_WORDS, NULL, 0);
     if (code != -1)
         return code;
     code = status(&options);
