@@ -388,6 +388,10 @@ static void resolve_near(struct path_prefix_tables *tables, struct slice start, 
         walk_known(tables, place, &text);
     }
     path_resolve_again(place, loading->known - 1, start, text);
+    if (place->links > 0) { /* which may lead away from what was known */
+        loading->known = 1;
+        loading->node = 0;
+    }
 }
 
 enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const struct path_base *base,
