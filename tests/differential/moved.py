@@ -21,10 +21,18 @@ def changes(rng, fs):
     return out
 
 
+def inside(root, name):
+    """Whether what a name names is in the tree: a link in it may lead anywhere."""
+    root, above = os.path.realpath(root), os.path.realpath(os.path.dirname(name))
+    return above == root or above.startswith(root + os.sep)
+
+
 def apply(steps, root):
     """Does each step that can be done; the others are passed over, the same for both sides."""
     for what, name, other in steps:
         name, other = os.path.join(root, name), os.path.join(root, other)
+        if not inside(root, name) or not inside(root, other):
+            continue
         try:
             if what == "remove":
                 os.unlink(name)
