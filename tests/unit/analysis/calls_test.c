@@ -247,6 +247,30 @@ static void check_assertions(struct decider *d, const struct policy *policy, con
     analysis_destroy(analysis);
 }
 
+/* Whether each prefix of `other` is one of the policy's. */
+static bool has_prefixes_of(const struct policy *policy, const struct policy *other)
+{
+    const struct path_prefixes *mine = policy->prefixes, *theirs = other->prefixes;
+    for (uint32_t i = 0; i < theirs->count; i++) {
+        uint32_t j = 0;
+        while (j < mine->count && !slice_eq(mine->list[j].path, theirs->list[i].path)) {
+            j++;
+        }
+        if (j == mine->count) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A tree has a reading for each prefix below it: where the last rule with one goes, or the first comes, that
+ * reading does, and no class speaks of it (callgate(1), EXACT ANSWERS). */
+static bool is_left_out(const struct policy *from, const struct policy *to, size_t n, int change)
+{
+    bool tree = strcmp(tools[n % COUNT(tools)], "Grep") == 0;
+    return tree && !(change < 0 ? has_prefixes_of(to, from) : has_prefixes_of(from, to));
+}
+
 static void check_diff(struct decider *d, const struct policy *from, const struct policy *to,
                        const struct decision *was, const struct decision *is)
 {
@@ -266,7 +290,8 @@ static void check_diff(struct decider *d, const struct policy *from, const struc
     CHECK(ok);
     for (size_t i = 0; i < CALLS; i++) {
         int change = decision_rank(is[i].kind) - decision_rank(was[i].kind);
-        bool said = change == 0 || (change < 0 ? weaker : diff.count != 0);
+        bool said =
+            change == 0 || (change < 0 ? weaker : diff.count != 0) || is_left_out(from, to, i, change);
         if (!said && check_failed < 10) {
             struct buf call;
             buf_init(&call, 1 << 16);
