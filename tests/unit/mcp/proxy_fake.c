@@ -150,7 +150,7 @@ int main(int argc, char **argv)
         .gate = &gate,
         .command = argv + 3,
         .defaults = {.channel = SLICE("local"), .thread = SLICE("t"), .actor = ACTOR_CLAUDE_PROCESS},
-        .base = {.cwd = SLICE("/work"), .home = SLICE("/home/u")},
+        .base = {.cwd = SLICE("/cwd"), .home = SLICE("/home/u")},
         .allowed_methods = allowed,
         .hold_for_ms = strtoull(argv[2], NULL, 10),
         .child_umask = 022,

@@ -341,10 +341,10 @@ def test_roots():
     tell(2, {"role": "assistant", "content": {"roots": [{"uri": "file:///not/this"}]}})
     check(started_from(run) is None, "nothing was told")
     tell(3, {"roots": [{"uri": "file:///a/b%20c", "name": "x"}, {"uri": "FILE:/d"}]})
-    first = ["/a/b c", "/work/file:///a/b%20c", "/d", "/work/FILE:/d"]
+    first = ["/a/b c", "/cwd/file:///a/b%20c", "/d", "/cwd/FILE:/d"]
     check(started_from(run) == first, started_from(run))
     tell(4, {"Root\u017f": ["~/e", {"URI": "/f/../g"}, {"uri": "~"}, {"uri": "h"}]})
-    more = first + ["/home/u//e", "/work/~/e", "/f/../g", "/home/u/", "/work/~", "/work/h"]
+    more = first + ["/home/u//e", "/cwd/~/e", "/f/../g", "/home/u/", "/cwd/~", "/cwd/h"]
     check(started_from(run) == more, started_from(run))
     count = run.log().count("start from")
     tell(5, {"roots": [{"uri": "FILE:/d"}]})
@@ -354,13 +354,13 @@ def test_roots():
         check(started_from(run) == more + [""], "not understood: nothing relative can be judged")
     run.call(7, "t", inputResponses={"k": {"roots": [{"uri": "file:///later"}]}}, requestState="s")
     check(run.message().get("result") == {"tool": "t"})
-    check(started_from(run)[-2:] == ["/later", "/work/file:///later"])
+    check(started_from(run)[-2:] == ["/later", "/cwd/file:///later"])
     log = run.log()
     check(log.rindex("start from") < log.index("allow 0 t "), "before the call that tells it is judged")
     update = {"taskId": "x", "InputResponses": {"k": {"roots": [{"uri": "file:///by/update"}, {"uri": "fi\tle:///tab"}]}}}
     run.send(json.dumps({"jsonrpc": "2.0", "id": 20, "method": "tasks/update", "params": update}).encode() + b"\n")
     run.line()
-    check(started_from(run)[-3:] == ["/by/update", "/work/file:///by/update", "/work/fi\tle:///tab"], started_from(run)[-3:])
+    check(started_from(run)[-3:] == ["/by/update", "/cwd/file:///by/update", "/cwd/fi\tle:///tab"], started_from(run)[-3:])
     tell(8, {"roots": [{"uri": f"/many/{i}"} for i in range(200)]})
     check(len(started_from(run)) == 64 and "" in started_from(run), "at a ceiling")
     check("note mcp.roots" in run.log())
