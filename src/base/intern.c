@@ -121,15 +121,10 @@ void intern_trim(struct intern *intern)
 
 uint32_t intern_find(const struct intern *intern, struct slice s)
 {
-    return intern_find_hashed(intern, s, intern_hash(s));
-}
-
-uint32_t intern_find_hashed(const struct intern *intern, struct slice s, uint32_t hash)
-{
     if (intern->slots == NULL || s.len > UINT32_MAX) {
         return 0;
     }
-    return slot_of(intern, s, hash)->id;
+    return slot_of(intern, s, intern_hash(s))->id;
 }
 
 struct slice intern_text(const struct intern *intern, uint32_t id)

@@ -41,9 +41,6 @@ void intern_prefetch(const struct intern *intern, struct slice s);
 /* The number of s, or 0. */
 uint32_t intern_find(const struct intern *intern, struct slice s);
 
-/* The same when its intern_hash is known. */
-uint32_t intern_find_hashed(const struct intern *intern, struct slice s, uint32_t hash);
-
 /* Gives back what the next strings would have had; for when none will come. */
 void intern_trim(struct intern *intern);
 

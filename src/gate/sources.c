@@ -74,12 +74,7 @@ bool sources_add_file(struct sources *sources, const struct source_file *file)
     return add(sources, *file, false);
 }
 
-bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first)
-{
-    return add(sources, (struct source_file){.path = path, .tier = tier, .at_tier = true, .optional = true},
-               first);
-}
-
+/* A file that may be missing, in front of (first) or behind the others. */
 static bool add_place(struct sources *sources, struct slice dir, const char *name, enum tier tier, bool first)
 {
     struct buf path;
@@ -87,7 +82,8 @@ static bool add_place(struct sources *sources, struct slice dir, const char *nam
     buf_slice(&path, dir);
     buf_text(&path, name);
     buf_byte(&path, '\0');
-    bool added = buf_ok(&path) && sources_add_standard(sources, path.ptr, tier, first);
+    struct source_file file = {.path = path.ptr, .tier = tier, .at_tier = true, .optional = true};
+    bool added = buf_ok(&path) && add(sources, file, first);
     buf_finish(&path);
     return added;
 }

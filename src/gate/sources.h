@@ -39,9 +39,6 @@ MUST_USE bool sources_add_places(struct sources *sources, const struct path_base
 /* Adds a copy of a file of another set. */
 MUST_USE bool sources_add_file(struct sources *sources, const struct source_file *file);
 
-/* Adds one file that may be missing, loaded at a tier, in front of (first) or behind the others. */
-MUST_USE bool sources_add_standard(struct sources *sources, const char *path, enum tier tier, bool first);
-
 /* Adds a document that is part of the program, in front of the others, as the operator's own: what a surface
  * knows of its callers' arguments. Later documents may take away what it adds. `text` is not copied. */
 MUST_USE bool sources_add_built_in(struct sources *sources, const char *name, const char *text);
