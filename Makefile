@@ -41,7 +41,7 @@ install: all
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 
 format:
-	@clang-format-14 -i $$(git ls-files '*.c' '*.h')
+	@clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
 	@rm -rf build build-*

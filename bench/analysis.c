@@ -201,7 +201,7 @@ static void measure_diffs(struct work *work)
         most = classes > most ? classes : most;
         policy_destroy(changed);
     }
-    qsort(took, PLACES, sizeof *took, by_size);
+    qsort(took, PLACES, sizeof(*took), by_size);
     printf(",\"diff_one_ms\":%.2f,\"diff_one_longest_ms\":%.2f,\"diff_one_most_classes\":%zu",
            took[PLACES / 2], took[PLACES - 1], most);
     struct policy *changed = make(work, work->rules / 20, work->rules < 10 ? 1 : work->rules / 10);
@@ -221,12 +221,12 @@ static void measure_diffs(struct work *work)
 static struct slice match_of(struct slice line)
 {
     static const char key[] = "\"match\":";
-    const char *at = memmem(line.ptr, line.len, key, sizeof key - 1), *end = line.ptr + line.len;
+    const char *at = memmem(line.ptr, line.len, key, sizeof(key) - 1), *end = line.ptr + line.len;
     need(at != NULL, "a rule without a match");
     while (end[-1] != '}') {
         end--;
     }
-    at += sizeof key - 1;
+    at += sizeof(key) - 1;
     return (struct slice){at, (size_t)(end - 1 - at)};
 }
 
@@ -234,10 +234,10 @@ static struct slice match_of(struct slice line)
 static void write_asked(struct buf *out, struct slice match)
 {
     static const char tier[] = "\"tier\":\"default\",";
-    const char *at = memmem(match.ptr, match.len, tier, sizeof tier - 1);
+    const char *at = memmem(match.ptr, match.len, tier, sizeof(tier) - 1);
     size_t before = at == NULL ? 0 : (size_t)(at - match.ptr);
     buf_bytes(out, match.ptr, before);
-    buf_slice(out, slice_from(match, at == NULL ? 0 : before + sizeof tier - 1));
+    buf_slice(out, slice_from(match, at == NULL ? 0 : before + sizeof(tier) - 1));
 }
 
 /* The document of the assertions: the match of every so many-th rule, and all calls of one tool. */
@@ -300,7 +300,7 @@ static void measure_assertions(struct work *work)
     }
     need(results[ASSERTION_FAILED] == 0, "an assertion failed");
     double whole_tool = took[ASSERTIONS];
-    qsort(took, ASSERTIONS + 1, sizeof *took, by_size);
+    qsort(took, ASSERTIONS + 1, sizeof(*took), by_size);
     printf(",\"assertions_prepared_ms\":%.2f,\"assertion_ms\":%.3f,\"assertion_longest_ms\":%.3f,"
            "\"assertion_tool_ms\":%.3f,\"proved\":%u,\"refuted\":%u,\"unconfirmed\":%u",
            prepared, took[ASSERTIONS / 2], took[ASSERTIONS], whole_tool, results[ASSERTION_PROVED],

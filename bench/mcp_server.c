@@ -9,18 +9,19 @@ int main(void)
     static char in[1 << 20], out[4096];
     size_t len = 0;
     ssize_t n;
-    while ((n = read(0, in + len, sizeof in - len)) > 0) {
+    while ((n = read(0, in + len, sizeof(in) - len)) > 0) {
         len += (size_t)n;
         char *line = in, *lf;
         while ((lf = memchr(line, '\n', len - (size_t)(line - in))) != NULL) {
             *lf = '\0';
             const char *id = strstr(line, "\"id\":");
-            int size = snprintf(out, sizeof out,
+            int size = snprintf(out, sizeof(out),
                                 "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"result\":{\"content\":[{\"type\":\"text\","
                                 "\"text\":\"done\"}]}}\n",
-                                id ? strtol(id + 5, NULL, 10) : 0);
-            if (id && write(1, out, (size_t)size) != size)
+                                id != NULL ? strtol(id + 5, NULL, 10) : 0);
+            if (id != NULL && write(1, out, (size_t)size) != size) {
                 return 1;
+            }
             line = lf + 1;
         }
         len -= (size_t)(line - in);

@@ -26,12 +26,14 @@ static bool read_whole(const char *folder, const char *name, struct buf *buf)
 {
     char path[4096], block[65536];
     size_t got;
-    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "rb") : NULL;
-    if (file == NULL)
+    int length = snprintf(path, sizeof(path), "%s/%s", folder, name);
+    FILE *file = length > 0 && (size_t)length < sizeof(path) ? fopen(path, "rb") : NULL;
+    if (file == NULL) {
         return false;
-    while ((got = fread(block, 1, sizeof block, file)) > 0)
+    }
+    while ((got = fread(block, 1, sizeof(block), file)) > 0) {
         buf_bytes(buf, block, got);
+    }
     bool ok = !ferror(file) && buf_ok(buf);
     (void)fclose(file);
     return ok;
@@ -43,8 +45,9 @@ static bool load(struct work *work, const char *folder)
     struct findings errors;
     buf_init(&work->text, LIMIT_POLICY_BYTES);
     buf_init(&work->calls, LIMIT_POLICY_BYTES);
-    if (!read_whole(folder, "policy.json", &work->text) || !read_whole(folder, "calls.jsonl", &work->calls))
+    if (!read_whole(folder, "policy.json", &work->text) || !read_whole(folder, "calls.jsonl", &work->calls)) {
         return false;
+    }
     buf_byte(&work->text, '\0');
     struct policy_source source = {
         .name = SLICE("policy.json"), .tier = TIER_DEFAULT, .text = {work->text.ptr, work->text.len - 1}};
@@ -52,17 +55,19 @@ static bool load(struct work *work, const char *folder)
     work->policy = policy_load(&source, 1, &base, &errors);
     findings_finish(&errors);
     struct slice rest = buf_slice_of(&work->calls);
-    work->lines = calloc(rest.len, sizeof *work->lines);
-    if (work->policy == NULL || work->lines == NULL)
+    work->lines = calloc(rest.len, sizeof(*work->lines));
+    if (work->policy == NULL || work->lines == NULL) {
         return false;
+    }
     for (const char *end; rest.len > 0 && (end = memchr(rest.ptr, '\n', rest.len)) != NULL;) {
         size_t len = (size_t)(end - rest.ptr);
         work->lines[work->count++] = (struct slice){rest.ptr, len};
         rest = slice_from(rest, len + 1);
     }
     for (unsigned i = 0; i < BATCH; i++) {
-        if (!call_reader_init(&work->readers[i]))
+        if (!call_reader_init(&work->readers[i])) {
             return false;
+        }
     }
     return work->count > 0 && facts_init(&work->facts);
 }
@@ -71,15 +76,17 @@ static void read_call(struct work *work, struct call_reader *reader, uint32_t li
 {
     struct call_defaults defaults = {
         .channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
-    if (call_read(reader, work->lines[line], &defaults) != CALL_OK)
+    if (call_read(reader, work->lines[line], &defaults) != CALL_OK) {
         abort();
+    }
 }
 
 static struct decision decide(struct work *work, const struct call_reader *reader)
 {
     static const struct reading no_path = {.kind = READING_NO_PATH};
-    if (!facts_make(&work->facts, work->policy, &reader->call))
+    if (!facts_make(&work->facts, work->policy, &reader->call)) {
         abort();
+    }
     return policy_evaluate(work->policy, &work->facts, &no_path, 1, NULL);
 }
 
@@ -99,11 +106,13 @@ static void measure(struct work *work, uint64_t ns, uint32_t count)
     uint64_t took = 0, done = 0;
     unsigned kept = 0; /* of all decisions, so that none is optimised away */
     while (took < ns) {
-        for (unsigned i = 0; i < BATCH; i++)
+        for (unsigned i = 0; i < BATCH; i++) {
             read_call(work, &work->readers[i], work->at++ % count);
+        }
         uint64_t begin = clock_mono_ns();
-        for (unsigned i = 0; i < BATCH; i++)
+        for (unsigned i = 0; i < BATCH; i++) {
             kept ^= (unsigned)decide(work, &work->readers[i]).kind;
+        }
         took += clock_mono_ns() - begin;
         done += BATCH;
     }
@@ -121,16 +130,17 @@ int main(int argc, char **argv)
         return 2;
     }
     printf("{\"load_ms\":%.1f}\n", (double)(clock_mono_ns() - begin) / 1e6);
-    while (fflush(stdout) == 0 && fgets(line, sizeof line, stdin) != NULL) {
+    while (fflush(stdout) == 0 && fgets(line, sizeof(line), stdin) != NULL) {
         bool measures = strncmp(line, "measure ", 8) == 0;
         char *rest = line + 6;
         unsigned long ms = strtoul(measures ? rest + 2 : rest, &rest, 10), count = strtoul(rest, NULL, 10);
-        if (!measures)
+        if (!measures) {
             check(&work);
-        else if (count > 0 && count <= work.count)
+        } else if (count > 0 && count <= work.count) {
             measure(&work, (uint64_t)ms * 1000000, (uint32_t)count);
-        else
+        } else {
             return 2;
+        }
     }
     return 0;
 }

@@ -33,8 +33,9 @@ static double now(void)
 static void start(struct peer *peer)
 {
     int down[2], up[2];
-    if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0)
+    if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0) {
         exit(2);
+    }
     peer->pid = fork();
     if (peer->pid == 0) {
         dup2(down[0], 0);
@@ -59,23 +60,26 @@ static double call(const struct peer *peer, long id)
     char line[1024], answer[65536];
     size_t got = 0;
     int len =
-        snprintf(line, sizeof line,
+        snprintf(line, sizeof(line),
                  "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"tools/call\",\"params\":{\"name\":\"tool_17\","
                  "\"arguments\":{\"query\":\"select * from things where n = %ld\",\"limit\":10}}}\n",
                  id, id);
     double begin = now();
-    if (write(peer->in, line, (size_t)len) != len)
+    if (write(peer->in, line, (size_t)len) != len) {
         fail(peer, "does not read");
+    }
     while (got == 0 || answer[got - 1] != '\n') {
-        ssize_t n = read(peer->out, answer + got, sizeof answer - got);
-        if (n <= 0)
+        ssize_t n = read(peer->out, answer + got, sizeof(answer) - got);
+        if (n <= 0) {
             fail(peer, "does not answer");
+        }
         got += (size_t)n;
     }
     double end = now();
     answer[got - 1] = '\0';
-    if (!strstr(answer, "done"))
+    if (strstr(answer, "done") == NULL) {
         fail(peer, answer);
+    }
     return end - begin;
 }
 
@@ -90,27 +94,32 @@ int main(int argc, char **argv)
     static struct peer peers[MOST];
     int count = 0;
     long calls = argc > 3 ? strtol(argv[1], NULL, 10) : 0;
-    if (calls <= 0)
+    if (calls <= 0) {
         return 2;
+    }
     for (int i = 2; i + 1 < argc && count < MOST; i++) {
         peers[count].name = argv[i];
         peers[count++].command = &argv[++i];
-        while (i < argc && strcmp(argv[i], ":::") != 0)
+        while (i < argc && strcmp(argv[i], ":::") != 0) {
             i++;
-        if (i < argc)
+        }
+        if (i < argc) {
             argv[i] = NULL;
+        }
     }
     signal(SIGPIPE, SIG_IGN);
     for (int p = 0; p < count; p++) {
         peers[p].micros = calloc((size_t)calls, sizeof(double));
         start(&peers[p]);
     }
-    for (long i = 0; i < WARMUP + calls; i++)
+    for (long i = 0; i < WARMUP + calls; i++) {
         for (int p = 0; p < count; p++) {
             double micros = call(&peers[p], i + 1);
-            if (i >= WARMUP)
+            if (i >= WARMUP) {
                 peers[p].micros[i - WARMUP] = micros;
+            }
         }
+    }
     for (int p = 0; p < count; p++) {
         qsort(peers[p].micros, (size_t)calls, sizeof(double), compare);
         printf("%s\"%s\":{\"p50_us\":%.1f,\"p99_us\":%.1f}", p ? "," : "{", peers[p].name,

@@ -48,10 +48,12 @@ static size_t read_all(const char *name, int fd, char bytes[ROOM])
 {
     size_t len = 0;
     ssize_t n;
-    while ((n = read(fd, bytes + len, ROOM - len)) > 0)
+    while ((n = read(fd, bytes + len, ROOM - len)) > 0) {
         len += (size_t)n;
-    if (n < 0 || len == ROOM)
+    }
+    if (n < 0 || len == ROOM) {
         fail(name, "cannot be read, or is too long");
+    }
     return len;
 }
 
@@ -62,8 +64,9 @@ static pid_t start(const struct program *program, int in, int out)
     if (posix_spawn_file_actions_init(&actions) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, in, 0) != 0 ||
         posix_spawn_file_actions_adddup2(&actions, out, 1) != 0 ||
-        posix_spawnp(&pid, program->command[0], &actions, NULL, program->command, environ) != 0)
+        posix_spawnp(&pid, program->command[0], &actions, NULL, program->command, environ) != 0) {
         fail(program->name, "cannot be started");
+    }
     posix_spawn_file_actions_destroy(&actions);
     return pid;
 }
@@ -73,8 +76,9 @@ static double run(struct program *program)
     int down[2], up[2], status;
     char output[ROOM];
     double begin = now();
-    if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0)
+    if (pipe2(down, O_CLOEXEC) != 0 || pipe2(up, O_CLOEXEC) != 0) {
         fail(program->name, "no pipes");
+    }
     pid_t pid = start(program, down[0], up[1]);
     close(down[0]);
     close(up[1]);
@@ -83,11 +87,13 @@ static double run(struct program *program)
     close(down[1]);
     size_t len = read_all(program->name, up[0], output);
     close(up[0]);
-    if (waitpid(pid, &status, 0) != pid || status != 0)
+    if (waitpid(pid, &status, 0) != pid || status != 0) {
         fail(program->name, "failed");
+    }
     double end = now();
-    if (program->ran && (len != program->output_len || memcmp(output, program->output, len) != 0))
+    if (program->ran && (len != program->output_len || memcmp(output, program->output, len) != 0)) {
         fail(program->name, "printed something else than the first time");
+    }
     memcpy(program->output, output, len);
     program->output_len = len;
     program->ran = true;
@@ -102,11 +108,13 @@ static int compare(const void *a, const void *b)
 
 static void read_input(struct program *program, const char *file)
 {
-    if (strcmp(file, "-") == 0)
+    if (strcmp(file, "-") == 0) {
         return;
+    }
     int fd = open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         fail(file, "cannot be opened");
+    }
     program->input_len = read_all(file, fd, program->input);
     close(fd);
 }
@@ -116,8 +124,9 @@ int main(int argc, char **argv)
     static struct program programs[MOST];
     int count = 0;
     long runs = argc > 4 ? strtol(argv[1], NULL, 10) : 0;
-    if (runs <= 0)
+    if (runs <= 0) {
         return 2;
+    }
     signal(SIGPIPE, SIG_IGN);
     for (int i = 2; i + 2 < argc && count < MOST; i++) {
         struct program *program = &programs[count++];
@@ -125,19 +134,24 @@ int main(int argc, char **argv)
         read_input(program, argv[i + 1]);
         program->command = &argv[i + 2];
         program->millis = calloc((size_t)runs, sizeof(double));
-        if (!program->millis)
+        if (program->millis == NULL) {
             fail(program->name, "no memory");
-        while (i < argc && strcmp(argv[i], ":::") != 0)
+        }
+        while (i < argc && strcmp(argv[i], ":::") != 0) {
             i++;
-        if (i < argc)
+        }
+        if (i < argc) {
             argv[i] = NULL;
+        }
     }
-    for (long i = -WARMUP; i < runs; i++)
+    for (long i = -WARMUP; i < runs; i++) {
         for (int p = 0; p < count; p++) {
             double millis = run(&programs[p]);
-            if (i >= 0)
+            if (i >= 0) {
                 programs[p].millis[i] = millis;
+            }
         }
+    }
     for (int p = 0; p < count; p++) {
         qsort(programs[p].millis, (size_t)runs, sizeof(double), compare);
         printf("%s\"%s\":{\"p50_ms\":%.2f,\"p99_ms\":%.2f}", p ? "," : "{", programs[p].name,

@@ -81,7 +81,8 @@ static void check_undisguised(const struct json_doc *doc, const struct json_valu
     buf_init(&folded, 1u << 24);
     buf_init(&want, 64);
     write_folded(&want, slice_of(known));
-    for (const struct json_value *key = json_first(doc, object); key; key = json_right(doc, object, key)) {
+    for (const struct json_value *key = json_first(doc, object); key != NULL;
+         key = json_right(doc, object, key)) {
         write_folded(&folded, json_str(key));
         FUZZ_CHECK(!slice_eq(buf_slice_of(&folded), buf_slice_of(&want)) || slice_is(json_str(key), known));
     }
@@ -138,7 +139,8 @@ static void check_message(struct json_doc *doc, struct call_maker *maker, struct
 static bool has_plain_id(const struct json_doc *doc, const struct json_value *root, struct id *ret_id)
 {
     const struct json_value *found = NULL;
-    for (const struct json_value *key = json_first(doc, root); key; key = json_right(doc, root, key)) {
+    for (const struct json_value *key = json_first(doc, root); key != NULL;
+         key = json_right(doc, root, key)) {
         if (slice_is(json_text_of(doc, key), "\"id\"")) {
             if (found != NULL) {
                 return false;

@@ -81,7 +81,7 @@ def tests(folder, suites, more=()):
 def style():
     """What a reader would stumble over: format, banned calls, long functions."""
     files = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=TOP, text=True, capture_output=True).stdout.split()
-    command("clang-format", ["clang-format-14", "--dry-run", "--Werror"] + files)
+    command("clang-format", ["clang-format", "--dry-run", "--Werror"] + files)
     command("lint by grep", [sys.executable, "tools/lint.py"])
 
 

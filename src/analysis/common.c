@@ -45,7 +45,7 @@ static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
         slots *= 2;
     }
     uint32_t *table = calloc(slots, sizeof(*table)); /* 1 + new rule; a taken one stays, as a stone */
-    bool *taken = calloc((size_t) new->rule_count + 1, sizeof(*taken));
+    bool *taken = calloc((size_t)new->rule_count + 1, sizeof(*taken));
     bool ok = table != NULL && taken != NULL;
     for (uint32_t j = 0; ok && j < new->rule_count; j++) {
         struct box box = space_box(space, 1, j);

@@ -199,7 +199,8 @@ static void write_missing_prefix(struct lint *lint, uint32_t rule)
         "rule '%.*s' (line %u): pathPrefix '%.*s' does not exist \xe2\x80\x94 check the spelling%s; a link "
         "made there later is not followed until a reload.",
         SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(path),
-        memchr(path.ptr, '*', path.len) ? ", '*' stands for itself and a prefix covers all below it" : "");
+        memchr(path.ptr, '*', path.len) != NULL ? ", '*' stands for itself and a prefix covers all below it"
+                                                : "");
     if (place(lint, finding, rule) != NULL) {
         name_rule(lint, &finding->rule, rule);
     }

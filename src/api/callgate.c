@@ -49,13 +49,16 @@ static bool convert_base(const cg_base *base, struct slice **ret_roots, struct p
 {
     *ret_roots = NULL;
     *ret_base = (struct path_base){0};
-    if (!base || base->size < sizeof *base || !base->cwd || !base->home)
+    if (base == NULL || base->size < sizeof(*base) || base->cwd == NULL || base->home == NULL) {
         return false;
-    *ret_roots = calloc(base->root_count + 1, sizeof **ret_roots);
-    if (!*ret_roots)
+    }
+    *ret_roots = calloc(base->root_count + 1, sizeof(**ret_roots));
+    if (*ret_roots == NULL) {
         return false;
-    for (size_t i = 0; i < base->root_count; i++)
+    }
+    for (size_t i = 0; i < base->root_count; i++) {
         (*ret_roots)[i] = slice_of(base->roots[i]);
+    }
     *ret_base = (struct path_base){slice_of(base->cwd), slice_of(base->home), *ret_roots, base->root_count};
     return true;
 }
@@ -64,35 +67,39 @@ static void convert_document(const cg_document *document, struct policy_source *
 {
     static const enum tier tiers[] = {TIER_DEFAULT, TIER_ADMIN, TIER_USER, TIER_WORKSPACE};
     *ret = (struct policy_source){
-        .name = slice_of(document->name ? document->name : ""),
+        .name = slice_of(document->name != NULL ? document->name : ""),
         .text = {document->text, document->length},
         /* An unknown tier gets the strictest treatment: only what tightens is taken. */
         .tier = TIER_WORKSPACE,
         .at_tier = document->tier != CG_TIER_OPERATOR,
     };
-    if ((unsigned)document->tier < sizeof tiers / sizeof *tiers)
+    if ((unsigned)document->tier < sizeof(tiers) / sizeof(*tiers)) {
         ret->tier = tiers[document->tier];
+    }
 }
 
 static cg_policy *load(const cg_document *documents, size_t count, const struct path_base *base,
                        cg_report *report)
 {
-    struct policy_source *sources = calloc(count + 1, sizeof *sources);
-    cg_policy *policy = calloc(1, sizeof *policy);
-    if (sources && policy) {
-        for (size_t i = 0; i < count; i++)
+    struct policy_source *sources = calloc(count + 1, sizeof(*sources));
+    cg_policy *policy = calloc(1, sizeof(*policy));
+    if (sources != NULL && policy != NULL) {
+        for (size_t i = 0; i < count; i++) {
             convert_document(&documents[i], &sources[i]);
+        }
         policy->policy = policy_load(sources, count, base, &report->errors);
-        if (policy->policy && !assertions_check(policy->policy, base, &report->errors)) {
+        if (policy->policy != NULL && !assertions_check(policy->policy, base, &report->errors)) {
             policy_destroy(policy->policy);
             policy->policy = NULL;
         }
-        if (policy->policy)
+        if (policy->policy != NULL) {
             lint(policy->policy, &report->warnings);
+        }
     }
     free(sources);
-    if (policy && policy->policy)
+    if (policy != NULL && policy->policy != NULL) {
         return policy;
+    }
     free(policy);
     return NULL;
 }
@@ -103,20 +110,23 @@ cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_b
     struct slice *roots;
     struct path_base path_base;
     cg_policy *policy = NULL;
-    cg_report *report = calloc(1, sizeof *report);
-    if (ret_report)
+    cg_report *report = calloc(1, sizeof(*report));
+    if (ret_report != NULL) {
         *ret_report = NULL;
-    if (!report)
+    }
+    if (report == NULL) {
         return NULL;
+    }
     findings_init(&report->errors);
     findings_init(&report->warnings);
-    if (convert_base(base, &roots, &path_base))
+    if (convert_base(base, &roots, &path_base)) {
         policy = load(documents, count, &path_base, report);
+    }
     free(roots);
     if (report->errors.failed || report->warnings.failed) {
         cg_policy_free(policy);
         policy = NULL;
-    } else if (ret_report) {
+    } else if (ret_report != NULL) {
         *ret_report = report;
         return policy;
     }
@@ -126,32 +136,34 @@ cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_b
 
 void cg_policy_free(cg_policy *policy)
 {
-    if (!policy)
+    if (policy == NULL) {
         return;
+    }
     policy_destroy(policy->policy);
     free(policy);
 }
 
 size_t cg_policy_rules(const cg_policy *policy)
 {
-    return policy ? policy->policy->rule_count : 0;
+    return policy != NULL ? policy->policy->rule_count : 0;
 }
 
 size_t cg_report_count(const cg_report *report)
 {
-    return report ? report->errors.count + report->warnings.count : 0;
+    return report != NULL ? report->errors.count + report->warnings.count : 0;
 }
 
 /* Findings' texts are made followed by a NUL (arena_copy); one that is absent is "". */
 static const char *text_of(struct slice s)
 {
-    return s.ptr ? s.ptr : "";
+    return s.ptr != NULL ? s.ptr : "";
 }
 
 int cg_report_get(const cg_report *report, size_t index, cg_finding *ret_finding)
 {
-    if (index >= cg_report_count(report) || ret_finding->size < sizeof *ret_finding)
+    if (index >= cg_report_count(report) || ret_finding->size < sizeof(*ret_finding)) {
         return 0;
+    }
     bool error = index < report->errors.count;
     const struct finding *f =
         error ? &report->errors.list[index] : &report->warnings.list[index - report->errors.count];
@@ -180,8 +192,9 @@ int cg_report_get(const cg_report *report, size_t index, cg_finding *ret_finding
 
 void cg_report_free(cg_report *report)
 {
-    if (!report)
+    if (report == NULL) {
         return;
+    }
     findings_finish(&report->errors);
     findings_finish(&report->warnings);
     free(report);
@@ -193,19 +206,20 @@ cg_call *cg_call_create(const char *text, size_t length)
 {
     const struct call_defaults defaults = {
         .channel = SLICE(""), .thread = SLICE(""), .actor = ACTOR_CLAUDE_PROCESS};
-    cg_call *call = calloc(1, sizeof *call);
+    cg_call *call = calloc(1, sizeof(*call));
     char *copy = length <= LIMIT_MESSAGE_BYTES ? malloc(length + 1) : NULL;
-    if (call && length > LIMIT_MESSAGE_BYTES) {
+    if (call != NULL && length > LIMIT_MESSAGE_BYTES) {
         call->result = CALL_OVER_LIMIT;
         return call;
     }
-    if (call && copy && call_reader_init(&call->reader)) {
+    if (call != NULL && copy != NULL && call_reader_init(&call->reader)) {
         call->copy = copy;
         memcpy(copy, text, length);
         buf_init(&call->text, (size_t)LIMIT_MESSAGE_BYTES * 6 + 4096);
         call->result = call_read(&call->reader, (struct slice){copy, length}, &defaults);
-        if (call->result != CALL_NO_MEMORY)
+        if (call->result != CALL_NO_MEMORY) {
             return call;
+        }
         cg_call_free(call);
         return NULL;
     }
@@ -216,9 +230,10 @@ cg_call *cg_call_create(const char *text, size_t length)
 
 void cg_call_free(cg_call *call)
 {
-    if (!call)
+    if (call == NULL) {
         return;
-    if (call->copy) {
+    }
+    if (call->copy != NULL) {
         call_reader_finish(&call->reader);
         buf_finish(&call->text);
         free(call->copy);
@@ -228,19 +243,21 @@ void cg_call_free(cg_call *call)
 
 int cg_call_ok(const cg_call *call)
 {
-    return call && call->result == CALL_OK;
+    return call != NULL && call->result == CALL_OK;
 }
 
 const char *cg_call_text(cg_call *call, size_t *ret_length)
 {
-    if (!cg_call_ok(call))
+    if (!cg_call_ok(call)) {
         return NULL;
+    }
     if (call->text.len == 0) {
         call_write_canonical(&call->text, &call->reader.call);
         buf_byte(&call->text, '\0');
     }
-    if (!buf_ok(&call->text))
+    if (!buf_ok(&call->text)) {
         return NULL;
+    }
     *ret_length = call->text.len - 1;
     return call->text.ptr;
 }
@@ -251,10 +268,11 @@ cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call, cons
 {
     struct slice *roots;
     struct path_base path_base;
-    if (!policy || !call)
+    if (policy == NULL || call == NULL) {
         return NULL;
-    cg_readings *readings = calloc(1, sizeof *readings);
-    if (!readings || !readings_init(&readings->readings)) {
+    }
+    cg_readings *readings = calloc(1, sizeof(*readings));
+    if (readings == NULL || !readings_init(&readings->readings)) {
         free(readings);
         return NULL;
     }
@@ -274,16 +292,18 @@ cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call, cons
              facts_make(&readings->facts, policy->policy, &call->reader.call);
     }
     free(roots);
-    if (ok)
+    if (ok) {
         return readings;
+    }
     cg_readings_free(readings);
     return NULL;
 }
 
 void cg_readings_free(cg_readings *readings)
 {
-    if (!readings)
+    if (readings == NULL) {
         return;
+    }
     readings_finish(&readings->readings);
     facts_finish(&readings->facts);
     free(readings);
@@ -291,19 +311,22 @@ void cg_readings_free(cg_readings *readings)
 
 size_t cg_readings_count(const cg_readings *readings)
 {
-    return readings ? readings->readings.count : 0;
+    return readings != NULL ? readings->readings.count : 0;
 }
 
 const char *cg_readings_path(const cg_readings *readings, size_t index, size_t *ret_length,
                              int *ret_unreadable)
 {
-    if (index >= cg_readings_count(readings))
+    if (index >= cg_readings_count(readings)) {
         return NULL;
+    }
     const struct reading *reading = &readings->readings.list[index];
-    if (ret_unreadable)
+    if (ret_unreadable != NULL) {
         *ret_unreadable = reading->kind == READING_UNREADABLE;
-    if (reading->kind != READING_PATH)
+    }
+    if (reading->kind != READING_PATH) {
         return NULL;
+    }
     *ret_length = reading->path.len;
     return reading->path.ptr;
 }
@@ -320,7 +343,7 @@ _Static_assert(sizeof(struct kept) <= sizeof(((cg_decision *)0)->private_),
 static struct decision kept_decision(const cg_decision *decision)
 {
     struct kept kept;
-    memcpy(&kept, decision->private_, sizeof kept);
+    memcpy(&kept, decision->private_, sizeof(kept));
     return kept.decision;
 }
 
@@ -336,14 +359,19 @@ static bool convert_approvals(const cg_policy *policy, const cg_call *call, cons
         const cg_approval *from = &approvals->list[i];
         uint32_t id = intern_find(&policy->policy->symbols, slice_of(from->rule));
         uint32_t rule = 0;
-        while (id && rule < policy->policy->rule_count && policy->policy->rules[rule].id != id)
+        while (id && rule < policy->policy->rule_count && policy->policy->rules[rule].id != id) {
             rule++;
-        if (!id || rule == policy->policy->rule_count || (from->call_hash && !approvals->call_hash))
+        }
+        if (!id || rule == policy->policy->rule_count ||
+            (from->call_hash != NULL && approvals->call_hash == NULL)) {
             continue;
-        if (!slice_is(ret->channel, from->channel) || !slice_is(ret->thread, from->thread))
+        }
+        if (!slice_is(ret->channel, from->channel) || !slice_is(ret->thread, from->thread)) {
             continue;
-        if (ret->count == most)
+        }
+        if (ret->count == most) {
             return false;
+        }
         struct approval *to = &list[ret->count++];
         *to = (struct approval){.rule = rule,
                                 .channel = slice_of(from->channel),
@@ -351,8 +379,9 @@ static bool convert_approvals(const cg_policy *policy, const cg_call *call, cons
                                 .granted = from->granted,
                                 .expires = from->expires,
                                 .for_call = from->call_hash != NULL};
-        if (from->call_hash)
-            memcpy(to->call_hash, from->call_hash, sizeof to->call_hash);
+        if (from->call_hash != NULL) {
+            memcpy(to->call_hash, from->call_hash, sizeof(to->call_hash));
+        }
     }
     return true;
 }
@@ -367,8 +396,9 @@ static struct decision evaluate(const cg_policy *policy, const cg_call *call, co
     struct approval list[APPROVALS_AT_ONCE];
     struct approvals converted = {0};
     struct decision deny = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-    if (!policy || !call || !readings || readings->policy != policy->policy)
+    if (policy == NULL || call == NULL || readings == NULL || readings->policy != policy->policy) {
         return deny;
+    }
     if (call->result == CALL_MALFORMED) {
         deny.cause = CAUSE_MALFORMED;
         deny.detail = slice_of(call->reader.detail);
@@ -378,11 +408,14 @@ static struct decision evaluate(const cg_policy *policy, const cg_call *call, co
         deny.cause = CAUSE_OVER_LIMIT;
         return deny;
     }
-    if (call->result != CALL_OK || readings->result != READINGS_OK)
+    if (call->result != CALL_OK || readings->result != READINGS_OK) {
         return deny;
-    if (approvals && (approvals->size < sizeof *approvals ||
-                      !convert_approvals(policy, call, approvals, list, APPROVALS_AT_ONCE, &converted)))
+    }
+    if (approvals != NULL &&
+        (approvals->size < sizeof(*approvals) ||
+         !convert_approvals(policy, call, approvals, list, APPROVALS_AT_ONCE, &converted))) {
         return deny;
+    }
     return policy_evaluate(policy->policy, &readings->facts, readings->readings.list,
                            readings->readings.count, &converted);
 }
@@ -392,18 +425,20 @@ void cg_evaluate(const cg_policy *policy, const cg_call *call, const cg_readings
 {
     struct kept kept = {evaluate(policy, call, readings, approvals)};
     const struct decision *decision = &kept.decision;
-    if (ret_decision->size < sizeof *ret_decision)
+    if (ret_decision->size < sizeof(*ret_decision)) {
         return;
+    }
     *ret_decision = (cg_decision){.size = ret_decision->size, .reading = decision->reading};
-    memcpy(ret_decision->private_, &kept, sizeof kept);
+    memcpy(ret_decision->private_, &kept, sizeof(kept));
     struct slice rule = {0};
-    if (decision->rule && decision->cause == CAUSE_NONE)
+    if (decision->rule != NULL && decision->cause == CAUSE_NONE) {
         rule = policy_text(policy->policy, decision->rule->id);
-    else if (decision->kind == DECISION_DENY)
+    } else if (decision->kind == DECISION_DENY) {
         rule = SLICE("default");
+    }
     ret_decision->rule = rule.ptr;
     ret_decision->rule_length = rule.len;
-    if (decision->kind == DECISION_REQUIRE && decision->rule) {
+    if (decision->kind == DECISION_REQUIRE && decision->rule != NULL) {
         ret_decision->kind = CG_REQUIRE;
         ret_decision->ttl_ms = decision->rule->ttl_ms;
         ret_decision->approvers = decision->rule->approvers;
@@ -418,8 +453,9 @@ static size_t hand_out(struct buf *text, char *buffer, size_t size)
     size_t len = buf_ok(text) ? text->len : 0;
     if (size > 0) {
         size_t fits = len < size - 1 ? len : size - 1;
-        if (fits)
+        if (fits) {
             memcpy(buffer, text->ptr, fits);
+        }
         buffer[fits] = '\0';
     }
     buf_finish(text);
@@ -431,7 +467,7 @@ size_t cg_decision_json(const cg_policy *policy, const cg_decision *decision, ch
     struct decision kept = kept_decision(decision);
     struct buf text;
     buf_init(&text, (size_t)LIMIT_MESSAGE_BYTES * 7);
-    decision_write_json(&text, policy ? policy->policy : NULL, &kept);
+    decision_write_json(&text, policy != NULL ? policy->policy : NULL, &kept);
     return hand_out(&text, buffer, size);
 }
 
@@ -440,8 +476,9 @@ size_t cg_decision_reason(const cg_policy *policy, const cg_decision *decision, 
     struct decision kept = kept_decision(decision);
     struct buf text;
     buf_init(&text, (size_t)LIMIT_MESSAGE_BYTES * 7);
-    if (kept.kind == DECISION_DENY)
-        decision_write_reason(&text, policy ? policy->policy : NULL, &kept);
+    if (kept.kind == DECISION_DENY) {
+        decision_write_reason(&text, policy != NULL ? policy->policy : NULL, &kept);
+    }
     return hand_out(&text, buffer, size);
 }
 
@@ -449,7 +486,7 @@ size_t cg_policy_rule_text(const cg_policy *policy, const char *rule, char *buff
 {
     struct buf text;
     buf_init(&text, (size_t)64 << 20);
-    uint32_t id = policy ? intern_find(&policy->policy->symbols, slice_of(rule)) : 0;
+    uint32_t id = policy != NULL ? intern_find(&policy->policy->symbols, slice_of(rule)) : 0;
     for (uint32_t i = 0; id && i < policy->policy->rule_count; i++) {
         if (policy->policy->rules[i].id == id) {
             rule_write_canonical(&text, policy->policy, &policy->policy->rules[i]);

@@ -19,11 +19,13 @@ static bool read_text(int fd, struct text_file *file)
 {
     for (;;) {
         char *room = buf_reserve(&file->text, 64 << 10);
-        ssize_t n = room ? read(fd, room, 64 << 10) : -1;
-        if (n < 0 && room && errno == EINTR)
+        ssize_t n = room != NULL ? read(fd, room, 64 << 10) : -1;
+        if (n < 0 && room != NULL && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return n == 0;
+        }
         buf_added(&file->text, (size_t)n);
     }
 }
@@ -32,13 +34,15 @@ static bool open_and_read(struct text_file *file, size_t most, struct buf *ret_e
 {
     const char *path = file->path.ptr;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
+    if (fd < 0) {
         return fail(ret_error, path, "cannot be opened");
+    }
     bool ok = fstat(fd, &file->st) == 0 && S_ISREG(file->st.st_mode) && file->st.st_size <= (off_t)most;
-    if (!ok)
+    if (!ok) {
         buf_printf(ret_error, "%s is no regular file, or longer than %zu MiB", path, most >> 20);
-    else if (!(ok = read_text(fd, file)))
+    } else if (!(ok = read_text(fd, file))) {
         buf_printf(ret_error, "%s cannot be read", path);
+    }
     close(fd);
     file->existed = true;
     return ok;
@@ -52,20 +56,21 @@ bool text_file_read(struct text_file *ret_file, const char *path, size_t most, s
     buf_init(&ret_file->text, most + (128u << 10));
     char *real = realpath(path, NULL);
     int why = errno;
-    bool missing = !real && why == ENOENT && lstat(path, &link) != 0;
-    if (!real && !missing) {
+    bool missing = real == NULL && why == ENOENT && lstat(path, &link) != 0;
+    if (real == NULL && !missing) {
         errno = why;
         fail(ret_error, path, lstat(path, &link) == 0 ? "is a link to nothing" : "cannot be found");
         text_file_finish(ret_file);
         return false;
     }
-    buf_text(&ret_file->path, real ? real : path);
+    buf_text(&ret_file->path, real != NULL ? real : path);
     buf_byte(&ret_file->path, '\0');
     free(real);
     if (buf_ok(&ret_file->path)) {
         ret_file->path.len--;
-        if (missing || open_and_read(ret_file, most, ret_error))
+        if (missing || open_and_read(ret_file, most, ret_error)) {
             return true;
+        }
     } else {
         buf_text(ret_error, "a name is too long");
     }
@@ -90,24 +95,28 @@ static bool is_as_read(const struct text_file *file, struct buf *ret_error)
                           now.st_size == file->st.st_size && now.st_mtim.tv_sec == file->st.st_mtim.tv_sec &&
                           now.st_mtim.tv_nsec == file->st.st_mtim.tv_nsec
                     : !exists && errno == ENOENT;
-    if (!same)
+    if (!same) {
         buf_printf(ret_error, "%s was changed by somebody else meanwhile: try again", file->path.ptr);
+    }
     return same;
 }
 
 static bool make_directories(char *path, mode_t mode)
 {
     for (char *at = path + 1; *at; at++) {
-        if (*at != '/')
+        if (*at != '/') {
             continue;
+        }
         *at = '\0';
         bool made = mkdir(path, mode) == 0;
         bool there = made || errno == EEXIST;
-        if (made && chmod(path, mode) != 0) /* whatever the umask is */
+        if (made && chmod(path, mode) != 0) { /* whatever the umask is */
             there = false;
+        }
         *at = '/';
-        if (!there)
+        if (!there) {
             return false;
+        }
     }
     return true;
 }
@@ -116,10 +125,12 @@ static bool write_whole(int fd, struct slice text)
 {
     while (text.len) {
         ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return false;
+        }
         text = slice_from(text, (size_t)n);
     }
     return true;
@@ -129,16 +140,20 @@ static bool write_whole(int fd, struct slice text)
 static bool write_beside(const struct text_file *file, const char *name, struct slice text, mode_t mode)
 {
     int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     bool ok = write_whole(fd, text);
-    if (file->existed && (file->st.st_uid != geteuid() || file->st.st_gid != getegid()))
+    if (file->existed && (file->st.st_uid != geteuid() || file->st.st_gid != getegid())) {
         ok = ok && fchown(fd, file->st.st_uid, file->st.st_gid) == 0;
+    }
     ok = ok && fchmod(fd, file->existed ? file->st.st_mode & 07777 : mode) == 0 && fsync(fd) == 0;
-    if (close(fd) != 0)
+    if (close(fd) != 0) {
         ok = false;
-    if (!ok)
+    }
+    if (!ok) {
         unlink(name);
+    }
     return ok;
 }
 
@@ -146,7 +161,7 @@ static void flush_directory(const char *path)
 {
     char dir[PATH_MAX];
     const char *slash = strrchr(path, '/');
-    size_t len = slash && slash != path ? (size_t)(slash - path) : 1;
+    size_t len = slash != NULL && slash != path ? (size_t)(slash - path) : 1;
     memcpy(dir, path, len);
     dir[len] = '\0';
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -161,16 +176,18 @@ bool text_file_replace(const struct text_file *file, struct slice text, mode_t m
     char name[PATH_MAX];
     uint64_t number;
     const char *path = file->path.ptr;
-    if (!file->existed && !make_directories(file->path.ptr, mode == 0600 ? 0700 : 0755))
+    if (!file->existed && !make_directories(file->path.ptr, mode == 0600 ? 0700 : 0755)) {
         return fail(ret_error, path, "cannot be made: its directory is missing");
-    if (!random_bytes(&number, sizeof number) ||
-        (size_t)snprintf(name, sizeof name, "%s.callgate-%016llx", path, (unsigned long long)number) >=
-            sizeof name) {
+    }
+    if (!random_bytes(&number, sizeof(number)) ||
+        (size_t)snprintf(name, sizeof(name), "%s.callgate-%016llx", path, (unsigned long long)number) >=
+            sizeof(name)) {
         buf_text(ret_error, "a name is too long");
         return false;
     }
-    if (!write_beside(file, name, text, mode))
+    if (!write_beside(file, name, text, mode)) {
         return fail(ret_error, path, "cannot be written");
+    }
     if (!is_as_read(file, ret_error)) {
         unlink(name);
         return false;
@@ -186,10 +203,12 @@ bool text_file_replace(const struct text_file *file, struct slice text, mode_t m
 
 bool text_file_remove(const struct text_file *file, struct buf *ret_error)
 {
-    if (!is_as_read(file, ret_error))
+    if (!is_as_read(file, ret_error)) {
         return false;
-    if (unlink(file->path.ptr) != 0)
+    }
+    if (unlink(file->path.ptr) != 0) {
         return fail(ret_error, file->path.ptr, "cannot be removed");
+    }
     flush_directory(file->path.ptr);
     return true;
 }

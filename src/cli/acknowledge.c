@@ -34,15 +34,17 @@ static int run(int argc, char **argv)
     uint8_t hash[HASH_SIZE];
     int code = options_read(&options, &command_acknowledge, argc, argv,
                             TAKES_POLICY | TAKES_PATHS | TAKES_STATE, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (options.argc != 1 || !hash_from_hex(slice_of(options.argv[0]), hash))
+    }
+    if (options.argc != 1 || !hash_from_hex(slice_of(options.argv[0]), hash)) {
         code = usage_error(&command_acknowledge,
                            "name the digest, 64 hexadecimal digits, that `callgate diff` showed");
-    else if (!options_standard_places(&command_acknowledge, &options))
+    } else if (!options_standard_places(&command_acknowledge, &options)) {
         code = EXIT_UNABLE;
-    else
+    } else {
         code = acknowledge(&options);
+    }
     options_finish(&options);
     return code;
 }

@@ -26,22 +26,24 @@ static bool own_name(struct buf *ret_name)
 {
     struct passwd entry, *found = NULL;
     char strings[16 << 10];
-    if (getpwuid_r(getuid(), &entry, strings, sizeof strings, &found) == 0 && found)
+    if (getpwuid_r(getuid(), &entry, strings, sizeof(strings), &found) == 0 && found != NULL) {
         buf_text(ret_name, found->pw_name);
-    else
+    } else {
         buf_printf(ret_name, "uid:%u", (unsigned)getuid());
+    }
     return buf_ok(ret_name);
 }
 
 static void write_what(struct buf *out, const struct request *r)
 {
-    if (r->state == REQUEST_APPROVED)
+    if (r->state == REQUEST_APPROVED) {
         buf_text(out, "approved: ");
-    else if (r->state == REQUEST_REFUSED)
+    } else if (r->state == REQUEST_REFUSED) {
         buf_text(out, "refused: ");
-    else
+    } else {
         buf_printf(out, "counted, %u of %u approvers: ", r->given, r->needed);
-    if (r->server.ptr) {
+    }
+    if (r->server.ptr != NULL) {
         utf8_append_printable(out, r->server);
         buf_byte(out, '/');
     }
@@ -86,14 +88,16 @@ static bool is_space(uint32_t c)
 static bool usable_name(struct slice name)
 {
     uint32_t first = 0, last = ' ';
-    if (utf8_valid_upto(name) != name.len)
+    if (utf8_valid_upto(name) != name.len) {
         return false;
+    }
     for (size_t pos = 0; pos < name.len;) {
         bool begins = pos == 0;
         last = utf8_next(name, &pos);
         first = begins ? last : first;
-        if (utf8_unseen(last))
+        if (utf8_unseen(last)) {
             return false;
+        }
     }
     return !is_space(first) && !is_space(last);
 }
@@ -106,18 +110,20 @@ int answer_request(const struct command *command, const char *state_dir, struct 
     int result = EXIT_UNABLE;
     buf_init(&error, 4096);
     buf_init(&name, 4096);
-    if (as)
+    if (as != NULL) {
         buf_text(&name, as);
-    if (as && !usable_name(slice_of(as)))
+    }
+    if (as != NULL && !usable_name(slice_of(as))) {
         result =
             usage_error(command, "--as: no usable name: it is empty, begins or ends with a space, or has "
                                  "characters that nobody sees");
-    else if (!as && !own_name(&name))
+    } else if (as == NULL && !own_name(&name)) {
         result = usage_error(command, "your name cannot be told; give it with --as");
-    else if (buf_ok(&name) && (people = people_open(state_dir, &error)) != NULL)
+    } else if (buf_ok(&name) && (people = people_open(state_dir, &error)) != NULL) {
         result = answer(people, code, buf_slice_of(&name), yes, &error);
-    else
+    } else {
         say("the answer does not count: %.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
     people_close(people);
     buf_finish(&error);
     buf_finish(&name);
@@ -130,13 +136,15 @@ static int run_answer(const struct command *command, int argc, char **argv, bool
     const char *as = NULL;
     const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
     int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, 1);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     struct slice request = options.argc == 1 ? slice_of(options.argv[0]) : SLICE("");
-    if (!code_valid(request))
+    if (!code_valid(request)) {
         code = usage_error(command, "name one code of five letters, as 'callgate pending' shows it");
-    else
+    } else {
         code = answer_request(command, options.state_dir, request, as, yes);
+    }
     options_finish(&options);
     return code;
 }

@@ -58,8 +58,9 @@ static struct policy *load_assertions(const char *file, const struct path_base *
             policy = buf_ok(&document) ? policy_load(&source, 1, base, &errors) : NULL;
         }
     }
-    for (size_t i = 0; i < errors.count; i++)
+    for (size_t i = 0; i < errors.count; i++) {
         errors.list[i].line--;
+    }
     sources_write_errors(&lines, &errors);
     say_lines(&lines);
     buf_finish(&text);
@@ -83,9 +84,11 @@ static const char *result_name(enum assertion_result result)
 /* Whether some rule has this very prefix: then other names of the same file are judged as it, too. */
 static bool names_prefix(const struct policy *policy, struct slice path)
 {
-    for (uint32_t i = 0; i < policy->prefixes->count; i++)
-        if (slice_eq(policy->prefixes->list[i].path, path))
+    for (uint32_t i = 0; i < policy->prefixes->count; i++) {
+        if (slice_eq(policy->prefixes->list[i].path, path)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -96,11 +99,12 @@ static size_t find_notes(const struct policy *policy, const struct policy *asked
     uint32_t id = asked->assertions[assertion].match.path_prefix;
     const struct path_prefix *prefix = id ? &asked->assertion_space->prefixes->list[id - 1] : NULL;
     size_t count = 0;
-    if (!assertion_holds_of_calls(&asked->assertions[assertion]))
+    if (!assertion_holds_of_calls(&asked->assertions[assertion])) {
         buf_text(&room[count++],
                  "said of each path by itself: a call with several can be denied, or wait, for another "
                  "of them, or for one that cannot be resolved");
-    if (prefix && prefix->exists && prefix->path.len > 1 && !names_prefix(policy, prefix->path)) {
+    }
+    if (prefix != NULL && prefix->exists && prefix->path.len > 1 && !names_prefix(policy, prefix->path)) {
         buf_text(&room[count], "said of paths by this name: no rule has the pathPrefix ");
         utf8_append_printable(&room[count], prefix->path);
         buf_text(&room[count++], ", so a bind mount of it elsewhere is not judged as it");
@@ -112,16 +116,18 @@ static void write_notes(struct buf *out, const struct policy *policy, const stru
                         uint32_t assertion, bool json)
 {
     struct buf room[NOTES_MOST];
-    for (size_t i = 0; i < NOTES_MOST; i++)
+    for (size_t i = 0; i < NOTES_MOST; i++) {
         buf_init(&room[i], 64u << 10);
+    }
     size_t count = find_notes(policy, asked, assertion, room);
     for (size_t i = 0; i < count; i++) {
         buf_text(out, !json ? "  note: " : i ? "," : ",\"notes\":[");
         (json ? json_write_bytes : buf_slice)(out, buf_slice_of(&room[i]));
         buf_text(out, !json ? "\n" : i + 1 == count ? "]" : "");
     }
-    for (size_t i = 0; i < NOTES_MOST; i++)
+    for (size_t i = 0; i < NOTES_MOST; i++) {
         buf_finish(&room[i]);
+    }
 }
 
 /* ---- Answers ---- */
@@ -139,10 +145,11 @@ static void write_json(struct buf *out, struct slice name, enum assertion_result
     }
     if (result == ASSERTION_REFUTED || result == ASSERTION_UNCONFIRMED) {
         buf_printf(out, ",\"kind\":\"%s\",\"rule\":", decision_kind_name(refutation->kind));
-        if (refutation->rule)
+        if (refutation->rule != NULL) {
             json_write_bytes(out, policy_text(policy, refutation->rule->id));
-        else
+        } else {
             buf_text(out, "null");
+        }
     }
 }
 
@@ -152,15 +159,16 @@ static void write_text(struct buf *out, struct slice name, enum assertion_result
 {
     utf8_append_printable(out, name);
     buf_printf(out, ": %s\n", result_name(result));
-    if (result != ASSERTION_REFUTED && result != ASSERTION_UNCONFIRMED)
+    if (result != ASSERTION_REFUTED && result != ASSERTION_UNCONFIRMED) {
         return;
+    }
     if (result == ASSERTION_REFUTED) {
         buf_text(out, "  ");
         utf8_append_printable(out, buf_slice_of(call));
         buf_byte(out, '\n');
     }
     buf_printf(out, "  %s", decision_kind_name(refutation->kind));
-    if (refutation->rule) {
+    if (refutation->rule != NULL) {
         buf_text(out, " by rule '");
         utf8_append_printable(out, policy_text(policy, refutation->rule->id));
         buf_text(out, "' at ");
@@ -183,28 +191,32 @@ static int prove_all(const struct policy *policy, const struct policy *asked, co
     int code = EXIT_YES;
     buf_init(&out, (size_t)1 << 30);
     buf_init(&call, (size_t)64 << 20);
-    for (uint32_t i = 0; analysis && i < asked->assertion_count; i++) {
+    for (uint32_t i = 0; analysis != NULL && i < asked->assertion_count; i++) {
         struct refutation refutation = {0};
         buf_reset(&call);
         enum assertion_result result = assertion_prove(analysis, i, &refutation, &call);
         struct slice name = policy_text(asked->assertion_space, asked->assertions[i].name);
         (options->json ? write_json : write_text)(&out, name, result, policy, &refutation, &call);
-        if (result == ASSERTION_PROVED)
+        if (result == ASSERTION_PROVED) {
             write_notes(&out, policy, asked, i, options->json);
-        if (options->json)
+        }
+        if (options->json) {
             buf_text(&out, "}\n");
-        if (result == ASSERTION_FAILED)
+        }
+        if (result == ASSERTION_FAILED) {
             code = EXIT_UNABLE;
-        else if (result != ASSERTION_PROVED && code == EXIT_YES)
+        } else if (result != ASSERTION_PROVED && code == EXIT_YES) {
             code = EXIT_NO;
+        }
     }
-    if (!analysis) {
+    if (analysis == NULL) {
         say("no memory");
         code = EXIT_UNABLE;
     }
     analysis_destroy(analysis);
-    if (print(&out) != EXIT_YES)
+    if (print(&out) != EXIT_YES) {
         code = EXIT_UNABLE;
+    }
     buf_finish(&out);
     buf_finish(&call);
     return code;
@@ -215,15 +227,17 @@ static int run(int argc, char **argv)
     struct options options;
     int code = options_read(&options, &command_assert, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT,
                             NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     struct policy *policy = NULL, *asked = NULL;
     code = EXIT_UNABLE;
-    if (options.argc != 1)
+    if (options.argc != 1) {
         code = usage_error(&command_assert, "name a file of assertions");
-    else if ((policy = options_load_policy(&command_assert, &options)) != NULL &&
-             (asked = load_assertions(options.argv[0], &options.base)) != NULL)
+    } else if ((policy = options_load_policy(&command_assert, &options)) != NULL &&
+               (asked = load_assertions(options.argv[0], &options.base)) != NULL) {
         code = asked->assertion_count ? prove_all(policy, asked, &options) : EXIT_YES;
+    }
     policy_destroy(policy);
     policy_destroy(asked);
     options_finish(&options);

@@ -70,15 +70,17 @@ static bool split(struct bench *bench, size_t from, struct slice **ret_lines, ui
 {
     struct slice rest = slice_from(buf_slice_of(&bench->text), from);
     uint32_t count = 0, room = 1;
-    for (size_t i = 0; i < rest.len; i++)
+    for (size_t i = 0; i < rest.len; i++) {
         room += rest.ptr[i] == '\n';
-    struct slice *lines = arena_array(&bench->arena, room, sizeof *lines);
-    while (lines && rest.len > 0 && count < MOST_CALLS) {
+    }
+    struct slice *lines = arena_array(&bench->arena, room, sizeof(*lines));
+    while (lines != NULL && rest.len > 0 && count < MOST_CALLS) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
-        size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-        if (len > 0)
+        size_t len = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
+        if (len > 0) {
             lines[count++] = (struct slice){rest.ptr, len};
-        rest = slice_from(rest, end ? len + 1 : len);
+        }
+        rest = slice_from(rest, end != NULL ? len + 1 : len);
     }
     *ret_lines = lines;
     *ret_count = count;
@@ -88,15 +90,17 @@ static bool split(struct bench *bench, size_t from, struct slice **ret_lines, ui
 static bool keep_readings(struct bench *bench, struct read_call *call)
 {
     const struct readings *made = &bench->judge.decider.readings;
-    call->readings = arena_array(&bench->arena, made->count, sizeof *call->readings);
-    if (!call->readings)
+    call->readings = arena_array(&bench->arena, made->count, sizeof(*call->readings));
+    if (call->readings == NULL) {
         return false;
+    }
     call->reading_count = made->count;
     for (size_t i = 0; i < made->count; i++) {
         call->readings[i] = made->list[i];
         call->readings[i].path = arena_copy(&bench->arena, made->list[i].path);
-        if (!call->readings[i].path.ptr)
+        if (call->readings[i].path.ptr == NULL) {
             return false;
+        }
     }
     return true;
 }
@@ -105,15 +109,17 @@ static bool keep_readings(struct bench *bench, struct read_call *call)
 static bool read_calls(struct bench *bench)
 {
     struct judge *judge = &bench->judge;
-    bench->calls = arena_array(&bench->arena, bench->line_count, sizeof *bench->calls);
-    for (uint32_t i = 0; bench->calls && i < bench->line_count; i++) {
+    bench->calls = arena_array(&bench->arena, bench->line_count, sizeof(*bench->calls));
+    for (uint32_t i = 0; bench->calls != NULL && i < bench->line_count; i++) {
         judge_text(judge, bench->lines[i]);
-        if (!judge->read)
+        if (!judge->read) {
             continue;
+        }
         struct read_call *call = &bench->calls[bench->call_count++];
         call->line = bench->lines[i];
-        if (!keep_readings(bench, call))
+        if (!keep_readings(bench, call)) {
             return false;
+        }
     }
     return bench->calls != NULL;
 }
@@ -145,13 +151,16 @@ typedef struct decision evaluator(const struct policy *policy, const struct fact
 static uint64_t evaluate(struct bench *bench, uint32_t at, evaluator *how)
 {
     const struct read_call *call = &bench->calls[at % bench->call_count];
-    if (call_read(&bench->reader, call->line, &bench->judge.defaults) != CALL_OK)
+    if (call_read(&bench->reader, call->line, &bench->judge.defaults) != CALL_OK) {
         return 0;
-    for (size_t i = 0; i < call->reading_count; i++)
+    }
+    for (size_t i = 0; i < call->reading_count; i++) {
         bench->kept ^= intern_hash(call->readings[i].path);
+    }
     uint64_t begin = clock_mono_ns();
-    if (!facts_make(&bench->facts, bench->policy, &bench->reader.call))
+    if (!facts_make(&bench->facts, bench->policy, &bench->reader.call)) {
         return 0;
+    }
     bench->kept ^= how(bench->policy, &bench->facts, call->readings, call->reading_count, NULL).kind;
     return clock_mono_ns() - begin + 1;
 }
@@ -164,7 +173,7 @@ static int by_size(const void *a, const void *b)
 
 static uint32_t percentile(uint32_t *samples, uint32_t count, uint32_t of_1000)
 {
-    qsort(samples, count, sizeof *samples, by_size);
+    qsort(samples, count, sizeof(*samples), by_size);
     return samples[(uint64_t)(count - 1) * of_1000 / 1000];
 }
 
@@ -182,17 +191,20 @@ static uint32_t clock_cost(uint32_t *samples)
 static bool measure_each(struct bench *bench, evaluator *how, double *ret_p50, double *ret_p99,
                          double *ret_per_second)
 {
-    uint32_t *samples = calloc(SAMPLES, sizeof *samples), count = 0;
-    if (!samples)
+    uint32_t *samples = calloc(SAMPLES, sizeof(*samples)), count = 0;
+    if (samples == NULL) {
         return false;
+    }
     uint32_t cost = clock_cost(samples);
     uint64_t total = 0, end = clock_mono_ns() + MEASURE_NS;
-    for (uint32_t i = 0; i < WARM_UP; i++)
+    for (uint32_t i = 0; i < WARM_UP; i++) {
         (void)evaluate(bench, i, how);
+    }
     while (count < SAMPLES && (count < LEAST_SAMPLES || clock_mono_ns() < end)) {
         uint64_t took = evaluate(bench, WARM_UP + count, how);
-        if (took == 0)
+        if (took == 0) {
             break;
+        }
         took = took - 1 < cost ? 0 : took - 1 - cost;
         total += took;
         samples[count++] = took > UINT32_MAX ? UINT32_MAX : (uint32_t)took;
@@ -233,14 +245,14 @@ static int show(const struct figures *f, bool json)
 {
     struct buf out;
     buf_init(&out, 1u << 16);
-    if (json)
+    if (json) {
         buf_printf(&out,
                    "{\"rules\":%u,\"calls\":%u,\"load_ms\":%.1f,\"index_bytes\":%zu,\"p50_ns\":%.0f,"
                    "\"p99_ns\":%.0f,\"decisions_per_second\":%.0f,\"linear_per_second\":%.0f,"
                    "\"line_to_decision_per_second\":%.0f}\n",
                    f->rules, f->calls, f->load_ms, f->index_bytes, f->p50_ns, f->p99_ns, f->decisions,
                    f->linear, f->whole);
-    else
+    } else {
         buf_printf(&out,
                    "rules                        %12u\ncalls                        %12u\n"
                    "loading                      %12.1f ms\nindex                        %12zu bytes\n"
@@ -250,6 +262,7 @@ static int show(const struct figures *f, bool json)
                    "from JSON line to decision   %12.0f a second\n",
                    f->rules, f->calls, f->load_ms, f->index_bytes, f->p50_ns, f->p99_ns, f->decisions,
                    f->linear, f->whole);
+    }
     int code = print(&out);
     buf_finish(&out);
     return code;
@@ -262,15 +275,17 @@ static struct policy *load(const struct command *command, struct options *option
     struct findings warnings;
     uint64_t begin = clock_mono_ns();
     struct policy *policy = options_load_policy(command, options);
-    if (!policy)
+    if (policy == NULL) {
         return NULL;
+    }
     findings_init(&warnings);
     lint(policy, &warnings);
     figures->load_ms = (double)(clock_mono_ns() - begin) / 1e6;
     bool failed = warnings.failed;
     findings_finish(&warnings);
-    if (!failed)
+    if (!failed) {
         return policy;
+    }
     say("no memory");
     policy_destroy(policy);
     return NULL;
@@ -328,14 +343,16 @@ static int bench_all(const struct command *command, struct options *options, uin
     struct buf text;
     int code = EXIT_UNABLE;
     buf_init(&text, LIMIT_POLICY_BYTES);
-    if (synthetic)
+    if (synthetic) {
         synthetic_policy(&text, synthetic);
+    }
     if (!buf_ok(&text) || (synthetic && !sources_add_built_in(&options->sources, "synthetic", text.ptr))) {
         say("no memory");
     } else {
         struct policy *policy = load(command, options, &figures);
-        if (policy)
+        if (policy != NULL) {
             code = bench_with(policy, options, synthetic, calls, &figures);
+        }
         policy_destroy(policy);
     }
     buf_finish(&text);
@@ -351,14 +368,16 @@ static int run(int argc, char **argv)
                                       {"synthetic", OPTION_VALUE, &synthetic}};
     int code = options_read(&options, &command_bench, argc, argv,
                             TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT | TAKES_NO_WORDS, own, 2);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (synthetic && !option_number(synthetic, 1, LIMIT_RULES, &count))
+    }
+    if (synthetic != NULL && !option_number(synthetic, 1, LIMIT_RULES, &count)) {
         code = usage_error(&command_bench, "--synthetic is a number of rules from 1 to %u", LIMIT_RULES);
-    else if ((calls != NULL) == (synthetic != NULL) || (synthetic && options.sources.count > 0))
+    } else if ((calls != NULL) == (synthetic != NULL) || (synthetic != NULL && options.sources.count > 0)) {
         code = usage_error(&command_bench, "name a policy and --calls FILE, or --synthetic N alone");
-    else
+    } else {
         code = bench_all(&command_bench, &options, (uint32_t)count, calls);
+    }
     options_finish(&options);
     return code;
 }

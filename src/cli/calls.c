@@ -11,10 +11,12 @@ bool judge_init(struct judge *judge, const struct policy *policy, const struct p
     *judge = (struct judge){.policy = policy, .base = base};
     judge->defaults =
         (struct call_defaults){.channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
-    if (!decider_init(&judge->decider))
+    if (!decider_init(&judge->decider)) {
         return false;
-    if (call_reader_init(&judge->reader))
+    }
+    if (call_reader_init(&judge->reader)) {
         return true;
+    }
     decider_finish(&judge->decider);
     return false;
 }
@@ -73,8 +75,9 @@ void judge_explain(struct judge *judge, struct buf *buf)
         buf_text(buf, ",\"reading\":0,\"readings\":[]}");
         return;
     }
-    if (decide_hash(&judge->decider, &judge->reader.call, hash))
+    if (decide_hash(&judge->decider, &judge->reader.call, hash)) {
         judge->approvals.call_hash = hash;
+    }
     policy_explain(buf, judge->policy, &judge->reader.call, judge->decider.readings.list,
                    judge->decider.readings.count, &judge->approvals);
     judge->approvals.call_hash = NULL;
@@ -83,7 +86,8 @@ void judge_explain(struct judge *judge, struct buf *buf)
 int calls_open(const char *file)
 {
     int fd = strcmp(file, "-") == 0 ? dup(0) : open(file, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         say("%s cannot be opened: %s", file, strerror(errno));
+    }
     return fd;
 }

@@ -29,10 +29,11 @@ static void write_error_json(struct buf *buf, const struct finding *f)
     buf_printf(buf, ",\"line\":%u,\"column\":%u,\"pointer\":", f->line, f->column);
     json_write_bytes(buf, f->pointer);
     buf_text(buf, ",\"rule\":");
-    if (f->rule.len)
+    if (f->rule.len) {
         json_write_bytes(buf, f->rule);
-    else
+    } else {
         buf_text(buf, "null");
+    }
     buf_text(buf, ",\"message\":");
     json_write_bytes(buf, f->message);
     buf_byte(buf, '}');
@@ -40,8 +41,9 @@ static void write_error_json(struct buf *buf, const struct finding *f)
 
 static void write_member(struct buf *buf, const char *name, struct slice value)
 {
-    if (!value.len)
+    if (!value.len) {
         return;
+    }
     buf_printf(buf, ",\"%s\":", name);
     json_write_bytes(buf, value);
 }
@@ -54,10 +56,11 @@ static void write_warning_json(struct buf *buf, const struct finding *f)
     buf_printf(buf, ",\"line\":%u", f->line);
     write_member(buf, "later", f->later);
     write_member(buf, "earlier", f->earlier);
-    if (f->later.len)
+    if (f->later.len) {
         buf_printf(buf, ",\"crossTier\":%s", f->cross_tier ? "true" : "false");
-    else
+    } else {
         write_member(buf, "rule", f->rule);
+    }
     if (f->by.len) {
         buf_text(buf, ",\"by\":");
         buf_slice(buf, f->by);
@@ -70,16 +73,18 @@ static void write_json(struct buf *buf, const struct policy *policy, const struc
                        const struct findings *warnings)
 {
     buf_printf(buf, "{\"ok\":%s,\"rules\":%u,\"errors\":[", errors->count == 0 ? "true" : "false",
-               policy ? policy->rule_count : 0);
+               policy != NULL ? policy->rule_count : 0);
     for (size_t i = 0; i < errors->count; i++) {
-        if (i)
+        if (i) {
             buf_byte(buf, ',');
+        }
         write_error_json(buf, &errors->list[i]);
     }
     buf_text(buf, "],\"warnings\":[");
     for (size_t i = 0; i < warnings->count; i++) {
-        if (i)
+        if (i) {
             buf_byte(buf, ',');
+        }
         write_warning_json(buf, &warnings->list[i]);
     }
     buf_text(buf, "]}\n");
@@ -89,9 +94,11 @@ static void write_json(struct buf *buf, const struct policy *policy, const struc
  * may be meant so. */
 static bool allows_nearly_all(const struct policy *policy)
 {
-    for (uint32_t i = 0; i < policy->rule_count; i++)
-        if (policy->rules[i].effect != EFFECT_AUTO_APPROVE)
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        if (policy->rules[i].effect != EFFECT_AUTO_APPROVE) {
             return false;
+        }
+    }
     return !policy->required_all;
 }
 
@@ -106,12 +113,14 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
         utf8_append_printable(buf, f->message);
         buf_byte(buf, '\n');
     }
-    if (!policy || errors->count)
+    if (policy == NULL || errors->count) {
         return;
+    }
     buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
-    if (allows_nearly_all(policy))
+    if (allows_nearly_all(policy)) {
         buf_text(buf, "No rule denies or asks, and a call that no rule matches is allowed: "
                       "\"requireAuthoredPolicy\": [\"*\"] would deny it.\n");
+    }
 }
 
 /* Warns of each rule that never decided, or did so last before `since`. */
@@ -124,13 +133,15 @@ static bool add_unused(const struct policy *policy, const char *state_dir, const
         const struct rule *rule = &policy->rules[i];
         struct slice id = policy_text(policy, rule->id);
         struct count count = counts_of(&counts, id);
-        if (count.last[0] != '\0' && strcmp(count.last, since) >= 0)
+        if (count.last[0] != '\0' && strcmp(count.last, since) >= 0) {
             continue;
+        }
         struct finding *f =
             findings_add(warnings, "unused", "rule '%.*s' %s%s: is it still needed?", SLICE_FMT(id),
                          count.last[0] ? "decided last at " : "never decided anything", count.last);
-        if (!f)
+        if (f == NULL) {
             break;
+        }
         f->file = rule->file;
         f->file_name = policy->files[rule->file].name;
         f->line = rule->line;
@@ -147,8 +158,9 @@ static bool never_decides(const struct findings *warnings, struct slice id)
     for (size_t i = 0; i < warnings->count; i++) {
         const struct finding *f = &warnings->list[i];
         if ((strcmp(f->code, "dead") == 0 && slice_eq(f->rule, id)) ||
-            (strcmp(f->code, "shadow") == 0 && !f->cross_tier && slice_eq(f->later, id)))
+            (strcmp(f->code, "shadow") == 0 && !f->cross_tier && slice_eq(f->later, id))) {
             return true;
+        }
     }
     return false;
 }
@@ -164,8 +176,9 @@ static void write_witnesses(struct buf *buf, const struct policy *policy, const 
         struct slice id = policy_text(policy, policy->rules[i].id);
         buf_reset(&call);
         bool found = dead_witness(analysis, i, &call);
-        if (!found && never_decides(warnings, id))
+        if (!found && never_decides(warnings, id)) {
             continue;
+        }
         if (json) {
             buf_text(buf, any ? ",{\"rule\":" : "{\"rule\":");
             json_write_bytes(buf, id);
@@ -205,7 +218,7 @@ static void write_report(struct report *report, const struct options *options, c
         sarif_write(out, &report->errors, &report->warnings);
     } else if (options->json) {
         write_json(out, report->policy, &report->errors, &report->warnings);
-        if (own->witness && report->analysis && buf_ok(out)) {
+        if (own->witness && report->analysis != NULL && buf_ok(out)) {
             out->len -= 2; /* the closing brace and the line's end come behind one more member */
             buf_text(out, ",\"witnesses\":[");
             write_witnesses(out, report->policy, &report->warnings, report->analysis, true);
@@ -213,8 +226,9 @@ static void write_report(struct report *report, const struct options *options, c
         }
     } else {
         write_text(out, report->policy, &report->errors, &report->warnings);
-        if (own->witness && report->analysis)
+        if (own->witness && report->analysis != NULL) {
             write_witnesses(out, report->policy, &report->warnings, report->analysis, false);
+        }
     }
 }
 
@@ -226,15 +240,17 @@ static int check(struct options *options, const struct own *own)
     findings_init(&report.warnings);
     buf_init(&report.out, (size_t)1 << 30);
     report.policy = sources_load(&options->sources, &options->base, NULL, &report.errors);
-    if (report.policy) {
+    if (report.policy != NULL) {
         lint(report.policy, &report.warnings);
         report.analysis = analysis_create(report.policy, NULL, NULL, 0, &options->base);
         whole = report.analysis != NULL;
-        if (whole)
+        if (whole) {
             dead_find(report.analysis, &report.warnings);
-        if (own->stats &&
-            !add_unused(report.policy, options->state_dir, own->since ? own->since : "", &report.warnings))
+        }
+        if (own->stats && !add_unused(report.policy, options->state_dir, own->since != NULL ? own->since : "",
+                                      &report.warnings)) {
             whole = false;
+        }
         findings_sort(&report.warnings);
     }
     write_report(&report, options, own);
@@ -244,11 +260,13 @@ static int check(struct options *options, const struct own *own)
     say_lines(&doubts);
     buf_finish(&doubts);
     int code = EXIT_UNABLE;
-    if (report.errors.failed || report.warnings.failed || !whole)
+    if (report.errors.failed || report.warnings.failed || !whole) {
         say("the check is not whole: no memory, or no journal");
-    else if (print(&report.out) == EXIT_YES)
-        code = !report.policy || report.errors.count || (own->strict && report.warnings.count) ? EXIT_NO
-                                                                                               : EXIT_YES;
+    } else if (print(&report.out) == EXIT_YES) {
+        code = report.policy == NULL || report.errors.count || (own->strict && report.warnings.count)
+                   ? EXIT_NO
+                   : EXIT_YES;
+    }
     analysis_destroy(report.analysis);
     policy_destroy(report.policy);
     findings_finish(&report.errors);
@@ -262,11 +280,14 @@ static bool is_date(const char *text)
 {
     static const char form[] = "dddd-dd-ddTdd:dd:dd.dddZ";
     size_t len = strlen(text);
-    if (len < 10 || len > sizeof form - 1)
+    if (len < 10 || len > sizeof(form) - 1) {
         return false;
-    for (size_t i = 0; i < len; i++)
-        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i])
+    }
+    for (size_t i = 0; i < len; i++) {
+        if (form[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != form[i]) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -282,23 +303,25 @@ static int run(int argc, char **argv)
     };
     int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             specs, 5);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     own.sarif = strcmp(format, "sarif") == 0;
     options.json = strcmp(format, "json") == 0;
-    if (!own.sarif && !options.json && strcmp(format, "text") != 0)
+    if (!own.sarif && !options.json && strcmp(format, "text") != 0) {
         code = usage_error(&command_check, "--format is text, json or sarif");
-    else if (own.since && !own.stats)
+    } else if (own.since != NULL && !own.stats) {
         code = usage_error(&command_check, "--since goes with --stats");
-    else if (own.since && !is_date(own.since))
+    } else if (own.since != NULL && !is_date(own.since)) {
         code = usage_error(&command_check, "--since is a date: 2026-11-29, or 2026-11-29T20:00:00.000Z");
-    else if (options.argc > 0)
+    } else if (options.argc > 0) {
         code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
                            options.argv[0]);
-    else if (!options_standard_places(&command_check, &options))
+    } else if (!options_standard_places(&command_check, &options)) {
         code = EXIT_UNABLE;
-    else
+    } else {
         code = check(&options, &own);
+    }
     options_finish(&options);
     return code;
 }

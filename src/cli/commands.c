@@ -29,4 +29,4 @@ const struct command *const commands[] = {
     &command_test,
 };
 /* clang-format on */
-const size_t command_count = sizeof commands / sizeof *commands;
+const size_t command_count = sizeof(commands) / sizeof(*commands);

@@ -18,14 +18,16 @@
 static struct count *count_for(struct counts *counts, struct slice rule)
 {
     uint32_t id = intern_add(&counts->rules, rule);
-    if (!id)
+    if (!id) {
         return NULL;
+    }
     if (id > counts->cap) {
         uint32_t cap = counts->cap ? counts->cap * 2 : 64;
-        struct count *list = realloc(counts->list, cap * sizeof *list);
-        if (!list)
+        struct count *list = realloc(counts->list, cap * sizeof(*list));
+        if (list == NULL) {
             return NULL;
-        memset(list + counts->cap, 0, (cap - counts->cap) * sizeof *list);
+        }
+        memset(list + counts->cap, 0, (cap - counts->cap) * sizeof(*list));
         counts->list = list;
         counts->cap = cap;
     }
@@ -36,8 +38,9 @@ static uint64_t number(const struct json_doc *doc, const struct json_value *obje
 {
     int64_t value = 0;
     const struct json_value *v = json_get(doc, object, key);
-    if (!json_is(v, JSON_NUMBER) || json_number_int(json_str(v), &value) != JSON_INT_OK || value < 0)
+    if (!json_is(v, JSON_NUMBER) || json_number_int(json_str(v), &value) != JSON_INT_OK || value < 0) {
         return 0;
+    }
     return (uint64_t)value;
 }
 
@@ -45,9 +48,10 @@ static uint64_t number(const struct json_doc *doc, const struct json_value *obje
 static void set_last(struct count *count, struct slice ts)
 {
     static const char letters[] = "0123456789-:.TZ";
-    bool good = ts.len < sizeof count->last;
-    for (size_t i = 0; i < ts.len && good; i++)
+    bool good = ts.len < sizeof(count->last);
+    for (size_t i = 0; i < ts.len && good; i++) {
         good = ts.ptr[i] != '\0' && strchr(letters, ts.ptr[i]) != NULL;
+    }
     if (good) {
         memcpy(count->last, ts.ptr, ts.len);
         count->last[ts.len] = '\0';
@@ -63,16 +67,19 @@ static void read_kept(struct counts *counts, struct slice text)
     json_init(&doc);
     if (json_parse(&doc, text, &options, &error)) {
         const struct json_value *root = json_root(&doc), *rules = json_get(&doc, root, "rules"), *key;
-        for (key = rules ? json_first(&doc, rules) : NULL; key; key = json_right(&doc, rules, key)) {
+        for (key = rules != NULL ? json_first(&doc, rules) : NULL; key != NULL;
+             key = json_right(&doc, rules, key)) {
             const struct json_value *v = json_member_value(key), *last = json_get(&doc, v, "last");
             struct count *count = count_for(counts, json_str(key));
-            if (!count)
+            if (count == NULL) {
                 break;
+            }
             count->allow = number(&doc, v, "allow");
             count->deny = number(&doc, v, "deny");
             count->require = number(&doc, v, "require");
-            if (json_is(last, JSON_STRING))
+            if (json_is(last, JSON_STRING)) {
                 set_last(count, json_str(last));
+            }
         }
         counts->seq = number(&doc, root, "seq");
         counts->offset = number(&doc, root, "offset");
@@ -83,16 +90,17 @@ static void read_kept(struct counts *counts, struct slice text)
 static void count_event(struct counts *counts, const struct decided *event, bool *failed)
 {
     struct count *count = count_for(counts, event->rule.len ? event->rule : SLICE("(no rule)"));
-    if (!count) {
+    if (count == NULL) {
         *failed = true;
         return;
     }
-    if (slice_is(event->outcome, "allow"))
+    if (slice_is(event->outcome, "allow")) {
         count->allow++;
-    else if (slice_is(event->outcome, "require"))
+    } else if (slice_is(event->outcome, "require")) {
         count->require++;
-    else
+    } else {
         count->deny++;
+    }
     set_last(count, event->ts);
     counts->seq = event->seq;
 }
@@ -101,8 +109,9 @@ static void count_event(struct counts *counts, const struct decided *event, bool
 static bool whole_length(int fd, uint64_t *ret_length)
 {
     struct stat st;
-    if (flock(fd, LOCK_SH) != 0)
+    if (flock(fd, LOCK_SH) != 0) {
         return false;
+    }
     bool known = fstat(fd, &st) == 0;
     flock(fd, LOCK_UN);
     *ret_length = known ? (uint64_t)st.st_size : 0;
@@ -115,8 +124,9 @@ static bool count_journal(struct counts *counts, const char *journal)
     uint64_t length;
     bool failed = false;
     enum decided_result result = DECIDED_END;
-    if (!decided_open(&reader, journal))
+    if (!decided_open(&reader, journal)) {
         return false;
+    }
     if (!whole_length(reader.fd, &length) || length < counts->offset ||
         lseek(reader.fd, (off_t)counts->offset, SEEK_SET) < 0) {
         say("%s: is shorter than it was when the counts were kept; see `callgate journal verify`", journal);
@@ -124,12 +134,14 @@ static bool count_journal(struct counts *counts, const char *journal)
     } else {
         reader.lines.left = length - counts->offset;
     }
-    while (!failed && (result = decided_next(&reader)) == DECIDED_ONE)
+    while (!failed && (result = decided_next(&reader)) == DECIDED_ONE) {
         count_event(counts, &reader.event, &failed);
+    }
     decided_close(&reader);
     failed = failed || result != DECIDED_END;
-    if (!failed)
+    if (!failed) {
         counts->offset = length;
+    }
     return !failed;
 }
 
@@ -138,8 +150,9 @@ static void write_counts(struct buf *buf, const struct counts *counts)
     buf_printf(buf, "{\"offset\":%llu,\"rules\":{", (unsigned long long)counts->offset);
     for (uint32_t id = 1; id <= counts->rules.count; id++) {
         const struct count *count = &counts->list[id - 1];
-        if (id > 1)
+        if (id > 1) {
             buf_byte(buf, ',');
+        }
         json_write_bytes(buf, intern_text(&counts->rules, id));
         buf_printf(buf, ":{\"allow\":%llu,\"deny\":%llu,\"last\":\"%s\",\"require\":%llu}",
                    (unsigned long long)count->allow, (unsigned long long)count->deny, count->last,
@@ -160,8 +173,9 @@ static void keep(const struct counts *counts, int dir)
     if (fd >= 0) {
         bool written = write(fd, text.ptr, text.len) == (ssize_t)text.len;
         close(fd);
-        if (!written || renameat(dir, COUNTS_FILE ".new", dir, COUNTS_FILE) != 0)
+        if (!written || renameat(dir, COUNTS_FILE ".new", dir, COUNTS_FILE) != 0) {
             unlinkat(dir, COUNTS_FILE ".new", 0);
+        }
     }
     buf_finish(&text);
 }
@@ -175,7 +189,7 @@ static bool is_regular(const char *path)
 static bool read_file_at(const char *state_dir, const char *name, struct buf *text)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", state_dir, name);
+    snprintf(path, sizeof(path), "%s/%s", state_dir, name);
     if (!is_regular(path)) {
         buf_init(text, 1);
         return false;
@@ -192,22 +206,27 @@ bool counts_read(struct counts *ret_counts, const char *state_dir)
     intern_init(&ret_counts->rules, &ret_counts->arena);
     buf_init(&error, 4096);
     int dir = state_open(state_dir, &error);
-    if (dir < 0)
+    if (dir < 0) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
     buf_finish(&error);
-    if (dir < 0)
+    if (dir < 0) {
         return false;
-    if (read_file_at(state_dir, COUNTS_FILE, &kept))
+    }
+    if (read_file_at(state_dir, COUNTS_FILE, &kept)) {
         read_kept(ret_counts, buf_slice_of(&kept));
+    }
     buf_finish(&kept);
-    snprintf(journal, sizeof journal, "%s/%s", state_dir, STATE_JOURNAL);
+    snprintf(journal, sizeof(journal), "%s/%s", state_dir, STATE_JOURNAL);
     bool counted = access(journal, F_OK) != 0;
-    if (!counted && !is_regular(journal))
+    if (!counted && !is_regular(journal)) {
         say("%s: is no regular file", journal);
-    else if (!counted)
+    } else if (!counted) {
         counted = count_journal(ret_counts, journal);
-    if (counted)
+    }
+    if (counted) {
         keep(ret_counts, dir);
+    }
     close(dir);
     return counted;
 }

@@ -8,8 +8,9 @@
 bool decided_open(struct decided_reader *reader, const char *file)
 {
     *reader = (struct decided_reader){.file = file, .fd = calls_open(file)};
-    if (reader->fd < 0)
+    if (reader->fd < 0) {
         return false;
+    }
     lines_init(&reader->lines, reader->fd, LIMIT_MESSAGE_BYTES);
     json_init(&reader->event.doc);
     return true;
@@ -47,8 +48,9 @@ static void read_event(struct decided *event)
     event->channel = text_of(doc, session, "channel");
     event->thread = text_of(doc, session, "thread");
     event->input = json_get(doc, root, "input");
-    if (json_is(seq, JSON_NUMBER) && json_number_int(json_str(seq), &number) == JSON_INT_OK && number > 0)
+    if (json_is(seq, JSON_NUMBER) && json_number_int(json_str(seq), &number) == JSON_INT_OK && number > 0) {
         event->seq = (uint64_t)number;
+    }
     event->is_decision = slice_is(event->kind, "policy.allow") || slice_is(event->kind, "policy.deny") ||
                          slice_is(event->kind, "policy.require");
 }
@@ -64,14 +66,15 @@ enum decided_result decided_next_event(struct decided_reader *reader)
         reader->line++;
         if (!json_parse(&reader->event.doc, line, &options, &error)) {
             say("%s:%llu: no event: %s; see `callgate journal verify`", reader->file,
-                (unsigned long long)reader->line, error.detail ? error.detail : "not JSON");
+                (unsigned long long)reader->line, error.detail != NULL ? error.detail : "not JSON");
             return DECIDED_FAILED;
         }
         read_event(&reader->event);
         return DECIDED_ONE;
     }
-    if (result == LINE_END)
+    if (result == LINE_END) {
         return DECIDED_END;
+    }
     say("%s:%llu: cannot be read", reader->file, (unsigned long long)reader->line + 1);
     return DECIDED_FAILED;
 }
@@ -88,7 +91,7 @@ void decided_write_call(struct buf *buf, const struct decided *event)
 {
     buf_text(buf, "{\"tool\":");
     json_write_string(buf, event->tool);
-    if (event->server.ptr) {
+    if (event->server.ptr != NULL) {
         buf_text(buf, ",\"server\":");
         json_write_string(buf, event->server);
     }
@@ -99,9 +102,10 @@ void decided_write_call(struct buf *buf, const struct decided *event)
     buf_text(buf, "},\"actor\":");
     json_write_string(buf, event->actor);
     buf_text(buf, ",\"input\":");
-    if (event->input)
+    if (event->input != NULL) {
         buf_slice(buf, json_text_of(&event->doc, event->input));
-    else
+    } else {
         buf_text(buf, "{}");
+    }
     buf_byte(buf, '}');
 }

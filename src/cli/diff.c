@@ -37,9 +37,10 @@ static bool load_side(struct side *side, const char *first, const struct path_ba
     struct findings errors;
     buf_init(&error, 64u << 20);
     findings_init(&errors);
-    bool ok = sources_init(&side->sources) && (!first || sources_add(&side->sources, first, &error));
-    for (size_t i = 0; ok && i < side->more.count; i++)
+    bool ok = sources_init(&side->sources) && (first == NULL || sources_add(&side->sources, first, &error));
+    for (size_t i = 0; ok && i < side->more.count; i++) {
         ok = sources_add(&side->sources, side->more.items[i], &error);
+    }
     if (ok) {
         side->policy = sources_load(&side->sources, base, NULL, &errors);
         sources_write_errors(&error, &errors);
@@ -65,9 +66,11 @@ static bool names_prefix(const struct policy *policy, struct slice path)
 {
     uint32_t above[ABOVE_MOST];
     size_t count = path_prefixes_above(policy->prefixes, path, above, ABOVE_MOST);
-    for (size_t i = 0; i < count; i++)
-        if (slice_eq(policy->prefixes->list[above[i] - 1].path, path))
+    for (size_t i = 0; i < count; i++) {
+        if (slice_eq(policy->prefixes->list[above[i] - 1].path, path)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -77,8 +80,9 @@ static bool mark_strict(const struct policy *policy, bool *ret_strict)
     bool components = false;
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         const struct rule *rule = &policy->rules[i];
-        if (rule->effect == EFFECT_AUTO_APPROVE)
+        if (rule->effect == EFFECT_AUTO_APPROVE) {
             continue;
+        }
         ret_strict[rule->match.path_prefix] = true;
         components = components || rule->match.path_component;
     }
@@ -90,9 +94,11 @@ static bool is_strict(const struct policy *policy, const bool *strict, struct sl
 {
     uint32_t above[ABOVE_MOST];
     size_t count = path_prefixes_above(policy->prefixes, path, above, ABOVE_MOST);
-    for (size_t i = 0; i < count; i++)
-        if (strict[above[i]])
+    for (size_t i = 0; i < count; i++) {
+        if (strict[above[i]]) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -101,10 +107,10 @@ static bool is_strict(const struct policy *policy, const bool *strict, struct sl
 static void write_notes(struct buf *out, const struct side *old, const struct side *new, bool json)
 {
     const struct path_prefixes *prefixes = old->policy->prefixes;
-    bool *strict = calloc((size_t)prefixes->count + 1, sizeof *strict), any = false;
+    bool *strict = calloc((size_t)prefixes->count + 1, sizeof(*strict)), any = false;
     struct buf text;
     buf_init(&text, 64u << 10);
-    if (!strict) {
+    if (strict == NULL) {
         out->failed = true;
         return;
     }
@@ -112,8 +118,9 @@ static void write_notes(struct buf *out, const struct side *old, const struct si
     for (uint32_t i = 0; i < prefixes->count; i++) {
         const struct path_prefix *prefix = &prefixes->list[i];
         bool counts = components || (prefix->exists && is_strict(old->policy, strict, prefix->path));
-        if (!counts || prefix->path.len <= 1 || names_prefix(new->policy, prefix->path))
+        if (!counts || prefix->path.len <= 1 || names_prefix(new->policy, prefix->path)) {
             continue;
+        }
         buf_reset(&text);
         buf_text(&text, "no rule names ");
         utf8_append_printable(&text, prefix->path);
@@ -135,7 +142,7 @@ static void write_notes(struct buf *out, const struct side *old, const struct si
 static void write_side_json(struct buf *out, const struct policy *policy, const struct diff_side *side)
 {
     buf_printf(out, "{\"kind\":\"%s\"", decision_kind_name(side->kind));
-    bool by_rule = side->rule && !side->stops;
+    bool by_rule = side->rule != NULL && !side->stops;
     if (by_rule || side->kind == DECISION_DENY) {
         buf_text(out, ",\"rule\":");
         json_write_bytes(out, by_rule ? policy_text(policy, side->rule->id) : SLICE("default"));
@@ -146,8 +153,9 @@ static void write_side_json(struct buf *out, const struct policy *policy, const 
 static void write_place_json(struct buf *out, const char *member, const struct policy *policy,
                              const struct rule *rule)
 {
-    if (!rule)
+    if (rule == NULL) {
         return;
+    }
     buf_printf(out, ",\"%s\":{\"file\":", member);
     json_write_bytes(out, policy->files[rule->file].name);
     buf_printf(out, ",\"line\":%u}", rule->line);
@@ -155,14 +163,15 @@ static void write_place_json(struct buf *out, const char *member, const struct p
 
 static void write_excepts_json(struct buf *out, const struct diff_class *class)
 {
-    if (!class->except) {
+    if (class->except == NULL) {
         buf_text(out, ",\"except\":null");
         return;
     }
     buf_text(out, ",\"except\":[");
     for (size_t i = 0; i < class->except_count; i++) {
-        if (i)
+        if (i) {
             buf_byte(out, ',');
+        }
         buf_slice(out, class->except[i]);
     }
     buf_byte(out, ']');
@@ -178,12 +187,13 @@ static void write_class_json(struct buf *out, const struct side *old, const stru
     buf_text(out, ",\"match\":");
     buf_slice(out, class->match.len ? class->match : SLICE("{}"));
     buf_text(out, ",\"witness\":");
-    buf_slice(out, class->witness.ptr ? class->witness : SLICE("null"));
-    if (!class->list)
+    buf_slice(out, class->witness.ptr != NULL ? class->witness : SLICE("null"));
+    if (class->list == NULL) {
         write_excepts_json(out, class);
+    }
     write_place_json(out, "fromAt", old->policy, class->from.rule);
     write_place_json(out, "toAt", new->policy, class->to.rule);
-    if (class->list) {
+    if (class->list != NULL) {
         buf_printf(out, ",\"list\":\"%s\",\"name\":", class->list);
         json_write_bytes(out, class->name);
         buf_printf(out, ",\"added\":%s", class->added ? "true" : "false");
@@ -201,8 +211,9 @@ static void write_classes_json(struct buf *out, const struct side *old, const st
                                const struct diff *diff)
 {
     for (size_t i = 0; i < diff->count; i++) {
-        if (i)
+        if (i) {
             buf_byte(out, ',');
+        }
         write_class_json(out, old, new, &diff->list[i]);
     }
 }
@@ -236,7 +247,7 @@ static void write_json(struct buf *out, const struct side *old, const struct sid
 static void write_side_text(struct buf *out, const struct policy *policy, const struct diff_side *side)
 {
     buf_text(out, decision_kind_name(side->kind));
-    if (!side->rule) {
+    if (side->rule == NULL) {
         buf_text(out, side->kind == DECISION_DENY ? " by default" : ", no rule");
         return;
     }
@@ -245,9 +256,10 @@ static void write_side_text(struct buf *out, const struct policy *policy, const 
     buf_text(out, "' (");
     utf8_append_printable(out, policy->files[side->rule->file].name);
     buf_printf(out, ":%u", side->rule->line);
-    if (side->kind == DECISION_REQUIRE)
+    if (side->kind == DECISION_REQUIRE) {
         buf_printf(out, ", %u approver(s), ttlMs %u, scope %s", side->rule->approvers, side->rule->ttl_ms,
                    scope_name((enum scope)side->rule->scope));
+    }
     buf_byte(out, ')');
 }
 
@@ -257,9 +269,10 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
                              const struct diff_class *class)
 {
     buf_text(out, class->weaker ? "WEAKER    " : "stricter  ");
-    if (class->from.stops || class->to.stops)
+    if (class->from.stops || class->to.stops) {
         buf_text(out, "where a path cannot be resolved: ");
-    if (class->list) {
+    }
+    if (class->list != NULL) {
         buf_printf(out, "%s: '", class->list);
         utf8_append_printable(out, class->name);
         buf_text(out, class->added ? "' is added; " : "' is taken away; ");
@@ -269,26 +282,30 @@ static void write_class_text(struct buf *out, const struct side *old, const stru
     write_side_text(out, new->policy, &class->to);
     buf_text(out, "\n    calls    ");
     utf8_append_printable(out, class->match);
-    if (!class->except && !class->list)
+    if (class->except == NULL && class->list == NULL) {
         buf_text(out, "\n    except   what earlier rules take: more than can be listed");
+    }
     for (size_t i = 0; i < class->except_count && i < EXCEPTS_SHOWN; i++) {
         buf_text(out, i ? "\n             " : "\n    except   ");
         utf8_append_printable(out, class->except[i]);
     }
-    if (class->except_count > EXCEPTS_SHOWN)
+    if (class->except_count > EXCEPTS_SHOWN) {
         buf_printf(out, "\n             and %zu more: --format json lists them all",
                    class->except_count - EXCEPTS_SHOWN);
+    }
     buf_text(out, "\n    such as  ");
-    utf8_append_printable(out, class->witness.ptr ? class->witness
-                                                  : SLICE("(no call could be made: files may rule it out)"));
+    utf8_append_printable(out, class->witness.ptr != NULL
+                                   ? class->witness
+                                   : SLICE("(no call could be made: files may rule it out)"));
     buf_byte(out, '\n');
 }
 
 static size_t count_weaker(const struct diff *diff)
 {
     size_t weaker = 0;
-    for (size_t i = 0; i < diff->count; i++)
+    for (size_t i = 0; i < diff->count; i++) {
         weaker += diff->list[i].weaker;
+    }
     return weaker;
 }
 
@@ -297,14 +314,17 @@ static void write_unreadable(struct buf *out, const struct side *old, const stru
                              const struct diff *diff)
 {
     size_t weaker = count_weaker(diff), stricter = diff->count - weaker;
-    for (size_t i = 0; i < diff->count; i++)
-        if (diff->list[i].weaker)
+    for (size_t i = 0; i < diff->count; i++) {
+        if (diff->list[i].weaker) {
             write_class_text(out, old, new, &diff->list[i]);
-    if (stricter)
+        }
+    }
+    if (stricter) {
         buf_printf(out,
                    "%zu class(es) of calls with a path that cannot be resolved get stricter: --format json "
                    "lists them\n",
                    stricter);
+    }
 }
 
 static void write_text(struct buf *out, const struct side *old, const struct side *new,
@@ -315,14 +335,16 @@ static void write_text(struct buf *out, const struct side *old, const struct sid
         utf8_append_printable(out, violations->list[i].message);
         buf_byte(out, '\n');
     }
-    for (size_t i = 0; i < found->diff.count; i++)
+    for (size_t i = 0; i < found->diff.count; i++) {
         write_class_text(out, old, new, &found->diff.list[i]);
+    }
     write_unreadable(out, old, new, &found->unreadable);
     write_notes(out, old, new, false);
     buf_printf(out, "%zu violation(s), %zu class(es) of calls change, %zu of them weaker", violations->count,
                found->diff.count, count_weaker(&found->diff));
-    if (count_weaker(&found->unreadable))
+    if (count_weaker(&found->unreadable)) {
         buf_printf(out, "; %zu weaker where a path cannot be resolved", count_weaker(&found->unreadable));
+    }
     buf_printf(out, "\nold %s\nnew %s\n", old->digest, new->digest);
 }
 
@@ -362,10 +384,11 @@ static int compare(const struct side *old, const struct side *new, const struct 
     diff_find_unreadable(old->policy, new->policy, &options->base, DIFF_EXCEPT, &found.unreadable);
     (options->json ? write_json : write_text)(&out, old, new, &found);
     int code = EXIT_UNABLE;
-    if (found.violations.failed || found.diff.failed || found.unreadable.failed)
+    if (found.violations.failed || found.diff.failed || found.unreadable.failed) {
         say("the comparison is not whole: no memory, or too many classes");
-    else if (print(&out) == EXIT_YES)
+    } else if (print(&out) == EXIT_YES) {
         code = fails(fail_on, &found) ? EXIT_NO : EXIT_YES;
+    }
     violations_finish(&found.violations);
     diff_finish(&found.diff);
     diff_finish(&found.unreadable);
@@ -385,18 +408,20 @@ static int run(int argc, char **argv)
         {"fail-on", OPTION_VALUE, &fail_on_name},
     };
     int code = options_read(&options, &command_diff, argc, argv, TAKES_PATHS | TAKES_FORMAT, own, 3);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     bool named = options.argc == 2 || (options.argc == 0 && old.more.count && new.more.count);
-    if (!named)
+    if (!named) {
         code = usage_error(&command_diff, "name two policies, OLD and NEW");
-    else if (!read_fail_on(fail_on_name, &fail_on))
+    } else if (!read_fail_on(fail_on_name, &fail_on)) {
         code = usage_error(&command_diff, "--fail-on is violation, weaker or any");
-    else if (!load_side(&old, options.argc ? options.argv[0] : NULL, &options.base) ||
-             !load_side(&new, options.argc ? options.argv[1] : NULL, &options.base))
+    } else if (!load_side(&old, options.argc ? options.argv[0] : NULL, &options.base) ||
+               !load_side(&new, options.argc ? options.argv[1] : NULL, &options.base)) {
         code = EXIT_UNABLE;
-    else
+    } else {
         code = compare(&old, &new, &options, fail_on);
+    }
     finish_side(&old);
     finish_side(&new);
     options_finish(&options);

@@ -49,7 +49,7 @@ static void tell(const struct doctor *d, const char *word, const char *format, v
 {
     struct buf line;
     char text[4096];
-    vsnprintf(text, sizeof text, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     buf_init(&line, 1u << 20);
     utf8_append_printable(&line, slice_of(d->place));
     utf8_append_printable(&line, slice_of(text));
@@ -73,8 +73,8 @@ static void __attribute__((format(printf, 2, 3))) note(const struct doctor *d, c
     va_end(args);
 }
 
-static void __attribute__((format(printf, 3, 4)))
-fault(struct doctor *d, const char *mend, const char *format, ...)
+static void __attribute__((format(printf, 3, 4))) fault(struct doctor *d, const char *mend,
+                                                        const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -119,7 +119,7 @@ static void write_mend(char ret_mend[MEND_SIZE], const struct hook_place *place,
     struct buf text;
     buf_init(&text, MEND_SIZE - 1);
     buf_printf(&text, "callgate hook install %s --%s", place->host->name, scope_names[place->scope]);
-    if (place->settings) {
+    if (place->settings != NULL) {
         buf_text(&text, " --settings ");
         hook_write_word(&text, place->settings);
     }
@@ -130,10 +130,11 @@ static void write_mend(char ret_mend[MEND_SIZE], const struct hook_place *place,
         }
     }
     buf_byte(&text, '\0');
-    if (buf_ok(&text))
+    if (buf_ok(&text)) {
         memcpy(ret_mend, text.ptr, text.len);
-    else
+    } else {
         snprintf(ret_mend, MEND_SIZE, "callgate hook install %s", place->host->name);
+    }
     buf_finish(&text);
 }
 
@@ -151,12 +152,13 @@ static bool read_line(struct line *line, struct arena *arena, const struct hook_
         {"except-server", OPTION_LIST, &line->a.except},
         {"protect", OPTION_VALUE, &line->a.protect},
     };
-    char **words = arena_array(arena, hook->word_count + 1, sizeof *words);
-    if (!words)
+    char **words = arena_array(arena, hook->word_count + 1, sizeof(*words));
+    if (words == NULL) {
         return false;
-    memcpy(words, hook->words, hook->word_count * sizeof *words);
+    }
+    memcpy(words, hook->words, hook->word_count * sizeof(*words));
     return options_read(&line->options, &command_hook, (int)hook->word_count - 1, words + 1,
-                        TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own, sizeof own / sizeof *own) == -1;
+                        TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own, sizeof(own) / sizeof(*own)) == -1;
 }
 
 static void finish_line(struct line *line)
@@ -182,15 +184,18 @@ static struct policy *load_policy(struct doctor *d, const struct options *o, con
     struct findings errors;
     findings_init(&errors);
     struct policy *policy = sources_load(&o->sources, &o->base, NULL, &errors);
-    if (!policy)
+    if (policy == NULL) {
         fault(d, mend, "the policy does not load, so every call is denied:");
-    else if (errors.count)
+    } else if (errors.count) {
         note(d, "a workspace file does not load and is left out:");
+    }
     print_errors(&errors);
     findings_finish(&errors);
-    for (uint32_t i = 0; policy && first && i < policy->file_count; i++)
-        if (policy->files[i].used && policy->files[i].rules > 0)
+    for (uint32_t i = 0; policy != NULL && first && i < policy->file_count; i++) {
+        if (policy->files[i].used && policy->files[i].rules > 0) {
             good(d, "policy: %u rule(s) from %.*s", policy->files[i].rules, SLICE_FMT(policy->files[i].name));
+        }
+    }
     return policy;
 }
 
@@ -202,7 +207,7 @@ static bool add_hook_sources(struct line *line, const struct hook_host *host)
     bool added = true;
     buf_init(&protect, 64u << 10);
     buf_init(&error, 4096);
-    if (line->a.protect) {
+    if (line->a.protect != NULL) {
         buf_printf(&protect, "admin=%s", line->a.protect);
         added = buf_ok(&protect) && sources_add(sources, protect.ptr, &error);
     }
@@ -222,9 +227,10 @@ static struct policy *load_hook_policy(struct doctor *d, struct line *line, cons
               "the hook has no policy, so every call is denied");
         return NULL;
     }
-    if (o->policies.count)
+    if (o->policies.count) {
         write_command(mend, "callgate check --policy ", o->policies.items[0], "");
-    if (line->a.protect && access(line->a.protect, R_OK) != 0) {
+    }
+    if (line->a.protect != NULL && access(line->a.protect, R_OK) != 0) {
         fault(d, line->mend, "the rules that came along with the hook are gone, so every call is denied: %s",
               line->a.protect);
         return NULL;
@@ -247,14 +253,15 @@ static void check_approvals(struct doctor *d, const struct options *o)
     struct buf error;
     char path[MEND_SIZE], mend[MEND_SIZE];
     buf_init(&error, 1u << 16);
-    snprintf(path, sizeof path, "%s/approvals.db", o->state_dir);
+    snprintf(path, sizeof(path), "%s/approvals.db", o->state_dir);
     write_command(mend, "chmod 600 ", path, "; move it away if it is damaged");
     struct people *people = people_open(o->state_dir, &error);
-    if (people)
+    if (people != NULL) {
         good(d, "journal and approvals can be written: %s", o->state_dir);
-    else
+    } else {
         fault(d, mend, "approvals cannot be kept, so every call that needs people is denied: %.*s",
               SLICE_FMT(buf_slice_of(&error)));
+    }
     people_close(people);
     buf_finish(&error);
 }
@@ -277,15 +284,16 @@ static void check_state(struct doctor *d, const struct options *o)
     buf_init(&error, 1u << 20);
     write_command(mend, "chmod 700 ", o->state_dir, "; it must be yours, on a disk with room");
     struct gate *gate = gate_open(&options, &error);
-    if (gate) {
+    if (gate != NULL) {
         gate_note(gate, &event);
         written = gate_commit(gate);
     }
-    if (written)
+    if (written) {
         check_approvals(d, o);
-    else
+    } else {
         fault(d, mend, "the journal cannot be written, so every call is denied: %.*s",
               SLICE_FMT(buf_slice_of(&error)));
+    }
     gate_close(gate);
     buf_finish(&error);
 }
@@ -294,13 +302,13 @@ static void check_state(struct doctor *d, const struct options *o)
 
 static struct slice cut(const struct buf *buf)
 {
-    return (struct slice){buf->ptr ? buf->ptr : "", buf->len < 400 ? buf->len : 400};
+    return (struct slice){buf->ptr != NULL ? buf->ptr : "", buf->len < 400 ? buf->len : 400};
 }
 
 static bool is_as_wanted(const struct hook_probe *probe, const struct ran *ran)
 {
     return ran->in_time && ran->code == probe->code && slice_is(buf_slice_of(&ran->out), probe->out) &&
-           (!probe->errors || slice_is(buf_slice_of(&ran->errors), probe->errors));
+           (probe->errors == NULL || slice_is(buf_slice_of(&ran->errors), probe->errors));
 }
 
 static void run_probe(struct doctor *d, const struct hook_installed *hook, const struct line *line,
@@ -310,20 +318,21 @@ static void run_probe(struct doctor *d, const struct hook_installed *hook, const
     struct slice what = buf_slice_of(&probe->what);
     const char *event = hook->event->name;
     char dir[4096];
-    snprintf(dir, sizeof dir, "%.*s", SLICE_FMT(d->options.base.cwd));
+    snprintf(dir, sizeof(dir), "%.*s", SLICE_FMT(d->options.base.cwd));
     if (!run_once(hook->words, hook->line, dir, buf_slice_of(&probe->message), PROBE_MS, &ran)) {
         fault(d, line->mend, "%s: the hook cannot be run: %s", event, strerror(errno));
         return;
     }
-    if (is_as_wanted(probe, &ran))
+    if (is_as_wanted(probe, &ran)) {
         good(d, "%s: %.*s is %s, byte for byte", event, SLICE_FMT(what), verdict);
-    else if (!ran.in_time)
+    } else if (!ran.in_time) {
         fault(d, line->mend, "%s: %.*s has no answer within %u s", event, SLICE_FMT(what), PROBE_MS / 1000);
-    else
+    } else {
         fault(d, line->mend,
               "%s: %.*s is not %s: wanted exit %d and '%s', got exit %d and '%.*s', errors '%.*s'", event,
               SLICE_FMT(what), verdict, probe->code, probe->out, ran.code, SLICE_FMT(cut(&ran.out)),
               SLICE_FMT(cut(&ran.errors)));
+    }
     ran_finish(&ran);
 }
 
@@ -347,15 +356,17 @@ static void try_hook(struct doctor *d, const struct hook_place *place, const str
         .base = &base,
         .grant = line->a.grant,
     };
-    bool known = line->policy && hook_probe_knows(place->host, hook->event);
-    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+    bool known = line->policy != NULL && hook_probe_knows(place->host, hook->event);
+    for (size_t i = 0; i < sizeof(tries) / sizeof(*tries); i++) {
         struct hook_probe probe;
-        if (tries[i].kind != HOOK_PROBE_BROKEN && !known)
+        if (tries[i].kind != HOOK_PROBE_BROKEN && !known) {
             continue;
-        if (hook_probe_make(&options, tries[i].kind, &probe))
+        }
+        if (hook_probe_make(&options, tries[i].kind, &probe)) {
             run_probe(d, hook, line, &probe, tries[i].verdict);
-        else
+        } else {
             note(d, "%s: %s", hook->event->name, tries[i].none);
+        }
         hook_probe_finish(&probe);
     }
 }
@@ -374,8 +385,9 @@ static bool is_own_program(const struct stat *st, struct buf *ret_path)
 {
     buf_text(ret_path, "/proc/self/exe");
     buf_byte(ret_path, '\0');
-    if (buf_ok(ret_path) && is_same_file(ret_path->ptr, st))
+    if (buf_ok(ret_path) && is_same_file(ret_path->ptr, st)) {
         return true;
+    }
     buf_reset(ret_path);
     return hook_program_path(ret_path) && is_same_file(ret_path->ptr, st);
 }
@@ -387,15 +399,15 @@ static char **own_words(struct arena *arena, const struct hook_installed *hook)
     struct stat st;
     struct buf path;
     buf_init(&path, 1u << 16);
-    char **words = arena_array(arena, hook->word_count + 1, sizeof *words);
-    bool own =
-        words && hook->words[0][0] == '/' && stat(hook->words[0], &st) == 0 && is_own_program(&st, &path);
+    char **words = arena_array(arena, hook->word_count + 1, sizeof(*words));
+    bool own = words != NULL && hook->words[0][0] == '/' && stat(hook->words[0], &st) == 0 &&
+               is_own_program(&st, &path);
     if (own) {
-        memcpy(words, hook->words, hook->word_count * sizeof *words);
+        memcpy(words, hook->words, hook->word_count * sizeof(*words));
         words[0] = (char *)arena_copy(arena, slice_of(path.ptr)).ptr;
     }
     buf_finish(&path);
-    return own && words[0] ? words : NULL;
+    return own && words[0] != NULL ? words : NULL;
 }
 
 /* Whether it is safe to run here, and what to run then. A person who asks what is wrong with a hook must not
@@ -408,10 +420,11 @@ static bool may_run(struct doctor *d, const struct hook_place *place, struct hoo
         fault(d, line->mend, "%s: more than a command and its arguments stands there: it was not run", event);
         return false;
     }
-    if (place->scope != HOOK_SCOPE_PROJECT && !place->settings)
+    if (place->scope != HOOK_SCOPE_PROJECT && place->settings == NULL) {
         return true;
+    }
     char **words = own_words(arena, hook);
-    if (!words) {
+    if (words == NULL) {
         fault(d, line->mend, "%s: a project's settings name another program than this one: it was not run",
               event);
         return false;
@@ -441,8 +454,9 @@ static bool check_program(struct doctor *d, const struct hook_installed *hook, c
         fault(d, line->mend, "%s: %s is no program that can be run", hook->event->name, program);
         return false;
     }
-    if (st.st_mode & (S_IWGRP | S_IWOTH))
+    if (st.st_mode & (S_IWGRP | S_IWOTH)) {
         fault(d, mend, "%s: %s can be written by group or others", hook->event->name, program);
+    }
     return true;
 }
 
@@ -452,16 +466,20 @@ static void check_switches(struct doctor *d, const struct hook_place *place,
     const struct hook_shape *shape = place->host->shape;
     const char *event = hook->event->name;
     int64_t seconds = 0, deadline = place->host->deadline_ms;
-    if (line->a.deadline && option_number(line->a.deadline, 1, 86400, &seconds))
+    if (line->a.deadline != NULL && option_number(line->a.deadline, 1, 86400, &seconds)) {
         deadline = seconds * 1000;
-    if (shape->fail_closed && !hook->fail_closed)
+    }
+    if (shape->fail_closed != NULL && !hook->fail_closed) {
         fault(d, line->mend, "%s: '%s' is not %s: when the hook cannot run, the call does", event,
               shape->fail_closed, shape->fail_closed_value);
-    if (!hook->every_tool)
+    }
+    if (!hook->every_tool) {
         fault(d, line->mend, "%s: a matcher leaves tools out: their calls are not judged", event);
-    if (hook->timeout_ms > 0 && hook->timeout_ms <= deadline)
+    }
+    if (hook->timeout_ms > 0 && hook->timeout_ms <= deadline) {
         fault(d, line->mend, "%s: the host lets the call run after %lld ms, the hook gives up after %lld ms",
               event, (long long)hook->timeout_ms, (long long)deadline);
+    }
 }
 
 static void check_hook(struct doctor *d, const struct hook_place *place, const struct hook_installed *hook,
@@ -477,17 +495,20 @@ static void check_hook(struct doctor *d, const struct hook_place *place, const s
     if (read) {
         check_switches(d, place, hook, &line);
         line.policy = load_hook_policy(d, &line, place->host, first);
-        if (line.policy && first)
+        if (line.policy != NULL && first) {
             check_state(d, &line.options);
+        }
     } else {
         fault(d, line.mend, "%s: the installed command line has wrong arguments", hook->event->name);
     }
-    if (read && can_run)
+    if (read && can_run) {
         try_hook(d, place, &tried, &line);
-    if (read)
+    }
+    if (read) {
         finish_line(&line);
-    else
+    } else {
         free(line.a.except.items);
+    }
     arena_finish(&arena);
 }
 
@@ -499,15 +520,19 @@ static void check_events(struct doctor *d, const struct hook_place *place, const
     write_mend(mend, place, &list[0]);
     for (size_t i = 0; i < host->event_count && !host->shape->plugin; i++) {
         size_t there = 0;
-        for (size_t j = 0; j < count; j++)
+        for (size_t j = 0; j < count; j++) {
             there += list[j].event == &host->events[i];
-        if (there == 0)
+        }
+        if (there == 0) {
             fault(d, mend, "there is no hook for %s", host->events[i].name);
+        }
     }
-    if (!host->shape->fail_closed && !host->shape->plugin)
+    if (host->shape->fail_closed == NULL && !host->shape->plugin) {
         note(d, "this host has no switch that turns a hook that failed into a deny");
-    if (host->shape->note)
+    }
+    if (host->shape->note != NULL) {
         note(d, "%s", host->shape->note);
+    }
 }
 
 /* ---- Places ---- */
@@ -527,14 +552,15 @@ static size_t check_place(struct doctor *d, const struct hook_place *place, cons
     size_t count = 0;
     arena_init(&arena, 64u << 20);
     buf_init(&error, 1u << 16);
-    snprintf(d->place, sizeof d->place, "%s, %s: ", place->host->name, scope_names[place->scope]);
+    snprintf(d->place, sizeof(d->place), "%s, %s: ", place->host->name, scope_names[place->scope]);
     if (!hook_installed_find(place, &arena, &list, &count, &error)) {
         fault(d, "mend the settings by hand", "%.*s", SLICE_FMT(buf_slice_of(&error)));
     } else if (count > 0) {
         good(d, "%zu hook(s) in %s", count, path);
         check_events(d, place, list, count);
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             check_hook(d, place, &list[i], i == 0);
+        }
     }
     d->place[0] = '\0';
     buf_finish(&error);
@@ -559,8 +585,9 @@ static size_t check_host(struct doctor *d, const struct hook_host *host, struct 
         buf_reset(&path);
         /* A project in the home directory has the user's settings, and a named file is one file. */
         if (!wants_scope(d, scope) || !hook_place_path(&place, &path) ||
-            slice_eq(buf_slice_of(&path), buf_slice_of(&before)))
+            slice_eq(buf_slice_of(&path), buf_slice_of(&before))) {
             continue;
+        }
         buf_printf(looked, "%s%s", looked->len ? ", " : "", path.ptr);
         found += check_place(d, &place, path.ptr);
         buf_reset(&before);
@@ -579,8 +606,9 @@ static void check_without_hook(struct doctor *d)
         return;
     }
     struct policy *policy = load_policy(d, o, "callgate check, with the same --policy", true);
-    if (policy)
+    if (policy != NULL) {
         check_state(d, o);
+    }
     policy_destroy(policy);
 }
 
@@ -591,12 +619,14 @@ static int doctor(struct doctor *d, const struct hook_host *only)
     size_t found = 0;
     buf_init(&looked, 1u << 16);
     for (size_t i = 0; i < hook_host_count; i++) {
-        size_t here = !only || only == hook_hosts[i] ? check_host(d, hook_hosts[i], &looked) : 0;
-        if (here)
+        size_t here = only == NULL || only == hook_hosts[i] ? check_host(d, hook_hosts[i], &looked) : 0;
+        if (here) {
             warn_of_host_version(hook_hosts[i]);
+        }
         found += here;
     }
-    snprintf(mend, sizeof mend, "callgate hook install %s --policy FILE", only ? only->name : "HOST");
+    snprintf(mend, sizeof(mend), "callgate hook install %s --policy FILE",
+             only != NULL ? only->name : "HOST");
     if (found == 0) {
         fault(d, mend, "no hook of callgate's is installed; looked at %.*s",
               SLICE_FMT(buf_slice_of(&looked)));
@@ -604,8 +634,9 @@ static int doctor(struct doctor *d, const struct hook_host *only)
     }
     buf_finish(&looked);
     printf("%u fault(s)\n", d->faults);
-    if (fflush(stdout) != 0)
+    if (fflush(stdout) != 0) {
         return EXIT_UNABLE;
+    }
     return d->faults ? EXIT_NO : EXIT_YES;
 }
 
@@ -619,16 +650,18 @@ static int run(int argc, char **argv)
         {"settings", OPTION_VALUE, &d.settings},
     };
     int code = options_read(&d.options, &command_doctor, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            own, sizeof own / sizeof *own);
-    if (code != -1)
+                            own, sizeof(own) / sizeof(*own));
+    if (code != -1) {
         return code;
+    }
     const struct hook_host *host = d.options.argc == 1 ? hook_host_find(d.options.argv[0]) : NULL;
-    if (d.options.argc > 1 || (d.options.argc == 1 && !host))
+    if (d.options.argc > 1 || (d.options.argc == 1 && host == NULL)) {
         code = usage_error(&command_doctor, "name one host: claude-code, gemini, codex, cursor or opencode");
-    else if (d.settings && !host)
+    } else if (d.settings != NULL && host == NULL) {
         code = usage_error(&command_doctor, "--settings is of one host: name it");
-    else
+    } else {
         code = doctor(&d, host);
+    }
     options_finish(&d.options);
     return code;
 }

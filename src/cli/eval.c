@@ -43,10 +43,11 @@ static void answer(struct judge *judge, enum output output, struct slice call, s
         struct buf json;
         buf_init(&json, (size_t)1 << 30);
         judge_explain(judge, &json);
-        if (output == OUTPUT_JSON)
+        if (output == OUTPUT_JSON) {
             buf_slice(out, buf_slice_of(&json));
-        else
+        } else {
             explained_write_text(out, call, buf_slice_of(&json));
+        }
         out->failed = out->failed || !buf_ok(&json);
         buf_finish(&json);
     } else {
@@ -71,12 +72,14 @@ static int judge_lines(struct judge *judge, enum output output, int fd, const ch
     buf_init(&out, (size_t)1 << 30);
     lines_init(&lines, fd, LIMIT_MESSAGE_BYTES);
     while ((result = lines_next(&lines, &line)) >= LINE_TOO_LONG && code == EXIT_YES) {
-        if (result == LINE_READ && line.len == 0)
+        if (result == LINE_READ && line.len == 0) {
             continue;
-        if (result == LINE_TOO_LONG)
+        }
+        if (result == LINE_TOO_LONG) {
             judge_too_long(judge);
-        else
+        } else {
             judge_text(judge, line);
+        }
         answer(judge, output, line, &out);
         /* A person at a terminal, or a program that waits for each answer, sees it at once. */
         if (lines.at == lines.buf.len || out.len > (1u << 20)) {
@@ -88,8 +91,9 @@ static int judge_lines(struct judge *judge, enum output output, int fd, const ch
         say("%s cannot be read: %s", name, strerror(errno));
         code = EXIT_UNABLE;
     }
-    if (code == EXIT_YES && out.len)
+    if (code == EXIT_YES && out.len) {
         code = print(&out);
+    }
     lines_finish(&lines);
     buf_finish(&out);
     return code;
@@ -106,32 +110,39 @@ static int evaluate(const struct command *command, struct options *options, cons
     static struct judge judge;
     struct approvals_list list = {0};
     int64_t now = clock_wall_ms();
-    if (own->now && !option_number(own->now, INT64_MIN + 1, INT64_MAX, &now))
+    if (own->now != NULL && !option_number(own->now, INT64_MIN + 1, INT64_MAX, &now)) {
         return usage_error(command, "--now is a whole number of milliseconds");
-    if (own->server && !*own->server)
+    }
+    if (own->server != NULL && !*own->server) {
         return usage_error(command, "--server is empty");
-    if (options->argc != 1)
+    }
+    if (options->argc != 1) {
         return usage_error(command, "name the file of calls, or '-' for standard input");
+    }
     struct policy *policy = options_load_policy(command, options);
-    if (!policy)
+    if (policy == NULL) {
         return EXIT_UNABLE;
+    }
     int code = EXIT_UNABLE;
     if (!judge_init(&judge, policy, &options->base)) {
         say("no memory");
         policy_destroy(policy);
         return code;
     }
-    if (output == OUTPUT_DECISION) /* whoever asks why sees every reading */
+    if (output == OUTPUT_DECISION) { /* whoever asks why sees every reading */
         judge_spare_paths(&judge);
-    if (own->server)
+    }
+    if (own->server != NULL) {
         judge.defaults.server = slice_of(own->server);
+    }
     int fd = calls_open(options->argv[0]);
-    if (fd >= 0 && (!own->approvals || approvals_read(&list, policy, own->approvals))) {
+    if (fd >= 0 && (own->approvals == NULL || approvals_read(&list, policy, own->approvals))) {
         judge.approvals = (struct approvals){.list = list.list, .count = list.count, .now = now};
         code = judge_lines(&judge, output, fd, options->argv[0]);
     }
-    if (fd >= 0)
+    if (fd >= 0) {
         close(fd);
+    }
     approvals_finish(&list);
     judge_finish(&judge);
     policy_destroy(policy);
@@ -150,11 +161,13 @@ static int read_and_evaluate(const struct command *command, int argc, char **arg
     };
     bool eval = command == &command_eval;
     int code = options_read(&options, command, argc, argv, groups, specs, eval ? 4 : 3);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     enum output output = own.explain ? OUTPUT_WITH_EXPLAIN : OUTPUT_DECISION;
-    if (!eval)
+    if (!eval) {
         output = options.json ? OUTPUT_JSON : OUTPUT_TEXT;
+    }
     code = evaluate(command, &options, &own, output);
     options_finish(&options);
     return code;

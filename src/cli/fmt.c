@@ -31,8 +31,9 @@ static bool same_values(struct slice a, struct slice b)
         json_init(&doc);
         buf_init(&canonical[i], (size_t)4 << 30);
         good = good && json_parse(&doc, texts[i], &options, &error);
-        if (good)
+        if (good) {
             json_write_canonical(&canonical[i], &doc, json_root(&doc), JSON_NUMBER_EXACT);
+        }
         good = good && buf_ok(&canonical[i]);
         json_finish(&doc);
     }
@@ -56,7 +57,7 @@ static bool load_text(const struct task *task, const struct sources *sources, st
     buf_init(&lines, (size_t)64 << 20);
     struct policy *policy = sources_load(sources, &task->options->base, ret_texts, &errors);
     /* A workspace file with errors is only left out: that is no success here. */
-    bool loaded = policy && errors.count == 0 && !errors.failed && ret_texts->count == 1;
+    bool loaded = policy != NULL && errors.count == 0 && !errors.failed && ret_texts->count == 1;
     policy_destroy(policy);
     sources_write_errors(&lines, &errors);
     say_lines(&lines);
@@ -73,13 +74,15 @@ static int replace(const char *path, struct slice old, struct slice new)
     bool done = text_file_read(&file, path, LIMIT_POLICY_BYTES, &error);
     if (done) {
         done = slice_eq(buf_slice_of(&file.text), old);
-        if (!done)
+        if (!done) {
             buf_printf(&error, "%s was changed by somebody else meanwhile: try again", path);
+        }
         done = done && text_file_replace(&file, new, 0600, &error);
         text_file_finish(&file);
     }
-    if (!done)
+    if (!done) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
     buf_finish(&error);
     return done ? EXIT_YES : EXIT_UNABLE;
 }
@@ -87,12 +90,15 @@ static int replace(const char *path, struct slice old, struct slice new)
 static int finish_file(const struct task *task, const char *path, const char *argument, struct slice old,
                        struct slice new, const struct buf *out)
 {
-    if (!task->check && !task->write)
+    if (!task->check && !task->write) {
         return print(out);
-    if (slice_eq(old, new))
+    }
+    if (slice_eq(old, new)) {
         return EXIT_YES;
-    if (task->write)
+    }
+    if (task->write) {
         return replace(path, old, new);
+    }
     return printf("%s\n", argument) > 0 && fflush(stdout) == 0 ? EXIT_NO : EXIT_UNABLE;
 }
 
@@ -108,10 +114,11 @@ static int format_file(const struct task *task, const char *argument)
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     } else if (load_text(task, &sources, &texts)) {
         struct slice text = buf_slice_of(&texts.list[0]);
-        if (policy_write_layout(&out, text) && same_values(text, buf_slice_of(&out)))
+        if (policy_write_layout(&out, text) && same_values(text, buf_slice_of(&out))) {
             code = finish_file(task, sources.files[0].path, argument, text, buf_slice_of(&out), &out);
-        else
+        } else {
             say("%s: no layout that holds the same can be made; nothing is printed", argument);
+        }
     }
     buf_finish(&out);
     buf_finish(&error);
@@ -127,15 +134,18 @@ static int run(int argc, char **argv)
     const struct option_spec own[] = {{"check", OPTION_FLAG, &task.check},
                                       {"write", OPTION_FLAG, &task.write}};
     int code = options_read(&options, &command_fmt, argc, argv, TAKES_PATHS, own, 2);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     code = EXIT_YES;
-    if (options.argc == 0)
+    if (options.argc == 0) {
         code = usage_error(&command_fmt, "name the files to lay out");
-    else if (task.check && task.write)
+    } else if (task.check && task.write) {
         code = usage_error(&command_fmt, "--check and --write do not go together");
-    if (code != EXIT_YES)
+    }
+    if (code != EXIT_YES) {
         options.argc = 0;
+    }
     for (int i = 0; i < options.argc; i++) {
         int one = format_file(&task, options.argv[i]);
         code = one > code ? one : code;

@@ -38,10 +38,12 @@ struct wanted {
 static const char *value_of(char **argv, int i, const char *name)
 {
     size_t len = strlen(name);
-    if (strncmp(argv[i], name, len) != 0)
+    if (strncmp(argv[i], name, len) != 0) {
         return NULL;
-    if (argv[i][len] == '=')
+    }
+    if (argv[i][len] == '=') {
         return argv[i] + len + 1;
+    }
     return argv[i][len] == '\0' ? argv[i + 1] : NULL;
 }
 
@@ -50,18 +52,20 @@ static struct wanted look_at(int argc, char **argv)
     struct wanted wanted = {0};
     for (int i = 1; i < argc; i++) {
         const char *event = value_of(argv, i, "--event");
-        if (event)
+        if (event != NULL) {
             wanted.event = event;
-        if (!wanted.host)
+        }
+        if (wanted.host == NULL) {
             wanted.host = hook_host_find(argv[i]);
+        }
     }
     return wanted;
 }
 
 static const struct hook_event *event_of(const struct hook_host *host, const char *name)
 {
-    const struct hook_event *event = name ? hook_event_find(host, slice_of(name)) : NULL;
-    return event ? event : &host->events[0];
+    const struct hook_event *event = name != NULL ? hook_event_find(host, slice_of(name)) : NULL;
+    return event != NULL ? event : &host->events[0];
 }
 
 static bool is_install(int argc, char **argv)
@@ -72,8 +76,9 @@ static bool is_install(int argc, char **argv)
 void hook_prepare(int argc, char **argv)
 {
     struct wanted wanted = look_at(argc, argv);
-    if (wanted.host && !is_install(argc, argv))
+    if (wanted.host != NULL && !is_install(argc, argv)) {
         emergency_arm(event_of(wanted.host, wanted.event), wanted.host->deadline_ms, !wanted.host->says_why);
+    }
 }
 
 static void say_line(const char *line)
@@ -83,7 +88,7 @@ static void say_line(const char *line)
 
 static bool one_of(const char *text, const char *const *words, int *ret_index)
 {
-    for (int i = 0; text && words[i]; i++) {
+    for (int i = 0; text != NULL && words[i] != NULL; i++) {
         if (strcmp(text, words[i]) == 0) {
             *ret_index = i;
             return true;
@@ -100,17 +105,22 @@ static int fill(struct hook_options *ret, const struct hook_arguments *a)
     static const char *const journals[] = {"required", "optional", NULL};
     int asking = 0, fsync = 0, journal = 0;
     int64_t seconds = 0;
-    if (!one_of(a->ask, askings, &asking))
+    if (!one_of(a->ask, askings, &asking)) {
         return usage_error(&command_hook, "--ask is auto, host or callgate");
-    if (!one_of(a->fsync, fsyncs, &fsync))
+    }
+    if (!one_of(a->fsync, fsyncs, &fsync)) {
         return usage_error(&command_hook, "--fsync is always, batch or never");
-    if (!one_of(a->journal, journals, &journal))
+    }
+    if (!one_of(a->journal, journals, &journal)) {
         return usage_error(&command_hook, "--journal is required or optional");
-    if (a->deadline && !option_number(a->deadline, 1, 86400, &seconds))
+    }
+    if (a->deadline != NULL && !option_number(a->deadline, 1, 86400, &seconds)) {
         return usage_error(&command_hook, "--deadline is a number of seconds from 1 to 86400");
-    if (a->event && !hook_event_find(ret->host, slice_of(a->event)))
+    }
+    if (a->event != NULL && hook_event_find(ret->host, slice_of(a->event)) == NULL) {
         return usage_error(&command_hook, "--event: %s has no event '%s' that can be answered",
                            ret->host->name, a->event);
+    }
     ret->asking = (enum hook_asking)asking;
     ret->fsync = (enum journal_fsync)fsync;
     ret->journal_optional = journal == 1;
@@ -126,14 +136,16 @@ static int fill(struct hook_options *ret, const struct hook_arguments *a)
 static bool add_protection(struct options *options, const char *file)
 {
     struct buf argument, error;
-    if (!file)
+    if (file == NULL) {
         return true;
+    }
     buf_init(&argument, 64u << 10);
     buf_init(&error, 4096);
     buf_printf(&argument, "admin=%s", file);
     bool added = buf_ok(&argument) && sources_add(&options->sources, argument.ptr, &error);
-    if (!added)
+    if (!added) {
         usage_error(&command_hook, "--protect: no usable name");
+    }
     buf_finish(&argument);
     buf_finish(&error);
     return added;
@@ -142,8 +154,9 @@ static bool add_protection(struct options *options, const char *file)
 static int run_host(struct options *options, const struct hook_arguments *a)
 {
     const struct hook_host *host = options->argc == 1 ? hook_host_find(options->argv[0]) : NULL;
-    if (!host)
+    if (host == NULL) {
         return usage_error(&command_hook, "name one host: claude-code, gemini, codex, cursor or opencode");
+    }
     struct hook_options hook = {
         .host = host,
         .sources = &options->sources,
@@ -153,10 +166,12 @@ static int run_host(struct options *options, const struct hook_arguments *a)
         .say = say_line,
     };
     int code = fill(&hook, a);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect))
+    }
+    if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect)) {
         return EXIT_UNABLE;
+    }
     const struct hook_event *event = hook.event;
     enum hook_answer answer = hook_run(&hook, &event);
     emergency_answer(event, answer);
@@ -164,8 +179,9 @@ static int run_host(struct options *options, const struct hook_arguments *a)
 
 static int run(int argc, char **argv)
 {
-    if (is_install(argc, argv))
+    if (is_install(argc, argv)) {
         return hook_install_run(argc - 1, argv + 1);
+    }
     struct wanted wanted = look_at(argc, argv);
     struct options options;
     struct hook_arguments a = {0};
@@ -180,15 +196,16 @@ static int run(int argc, char **argv)
         {"protect", OPTION_VALUE, &a.protect},
     };
     int code = options_read(&options, &command_hook, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            own, sizeof own / sizeof *own);
+                            own, sizeof(own) / sizeof(*own));
     if (code == -1) {
         code = run_host(&options, &a);
         options_finish(&options);
     }
     free(a.except.items);
     /* Arguments that are wrong are a deny as well. */
-    if (code == EXIT_UNABLE && wanted.host)
+    if (code == EXIT_UNABLE && wanted.host != NULL) {
         emergency_answer(event_of(wanted.host, wanted.event), HOOK_DENY);
+    }
     return code;
 }
 

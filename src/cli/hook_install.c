@@ -54,15 +54,17 @@ static int fail(const char *format, const char *text)
 /* Room is made for as many as there can be; one too many is seen at the end. */
 static void add_word(struct install *in, const char *word)
 {
-    if (in->count < in->most)
+    if (in->count < in->most) {
         in->words[in->count] = word;
+    }
     in->count++;
 }
 
 static void add_option(struct install *in, const char *name, const char *value)
 {
-    if (!value)
+    if (value == NULL) {
         return;
+    }
     add_word(in, name);
     add_word(in, value);
 }
@@ -76,7 +78,7 @@ static const char *copy(struct install *in, struct slice text)
 static const char *real_name(struct install *in, const char *path)
 {
     char *real = realpath(path, NULL);
-    const char *kept = real ? copy(in, slice_of(real)) : NULL;
+    const char *kept = real != NULL ? copy(in, slice_of(real)) : NULL;
     free(real);
     return kept;
 }
@@ -86,8 +88,9 @@ static const char *policy_argument(struct install *in, const struct source_file 
 {
     struct buf text;
     buf_init(&text, 2 * PATH_MAX);
-    if (file->at_tier)
+    if (file->at_tier) {
         buf_printf(&text, "%s=", tier_name(file->tier));
+    }
     buf_text(&text, real);
     const char *kept = buf_ok(&text) ? copy(in, buf_slice_of(&text)) : NULL;
     buf_finish(&text);
@@ -99,12 +102,14 @@ static int add_policies(struct install *in, const char **ret_paths, size_t *ret_
     for (size_t i = 0; i < in->options.sources.count; i++) {
         const struct source_file *file = &in->options.sources.files[i];
         const char *real = real_name(in, file->path);
-        if (!real)
+        if (real == NULL) {
             return fail("%s cannot be found", file->path);
+        }
         ret_paths[(*ret_count)++] = real;
         const char *argument = policy_argument(in, file, real);
-        if (!argument)
+        if (argument == NULL) {
             return fail("%s", "no memory");
+        }
         add_option(in, "--policy", argument);
     }
     return -1;
@@ -130,8 +135,9 @@ static bool add_program(struct install *in)
     bool ok = hook_program_path(&path);
     const char *program = ok ? copy(in, slice_of(path.ptr)) : NULL;
     buf_finish(&path);
-    if (!program)
+    if (program == NULL) {
         return false;
+    }
     add_word(in, program);
     add_word(in, "hook");
     add_word(in, in->host->name);
@@ -141,8 +147,9 @@ static bool add_program(struct install *in)
 static bool add_protection(struct install *in)
 {
     struct buf path;
-    if (in->no_protect)
+    if (in->no_protect) {
         return true;
+    }
     buf_init(&path, PATH_MAX + 1);
     const char *kept = hook_protect_path(&in->place, &path) ? copy(in, slice_of(path.ptr)) : NULL;
     buf_finish(&path);
@@ -155,8 +162,9 @@ static const char *absolute_state(struct install *in)
     struct buf text;
     buf_init(&text, PATH_MAX + 1);
     char cwd[PATH_MAX];
-    if (in->options.state_dir[0] != '/' && getcwd(cwd, sizeof cwd))
+    if (in->options.state_dir[0] != '/' && getcwd(cwd, sizeof(cwd)) != NULL) {
         buf_printf(&text, "%s/", cwd);
+    }
     buf_text(&text, in->options.state_dir);
     const char *kept = buf_ok(&text) && text.ptr[0] == '/' ? copy(in, buf_slice_of(&text)) : NULL;
     buf_finish(&text);
@@ -168,30 +176,38 @@ static int write_words(struct install *in, const char **paths, size_t *ret_path_
 {
     const struct options *o = &in->options;
     in->most = 64 + 2 * (o->sources.count + in->a.except.count + o->roots.count + 1024);
-    in->words = arena_array(in->arena, in->most, sizeof *in->words);
-    if (!in->words || !add_program(in))
+    in->words = arena_array(in->arena, in->most, sizeof(*in->words));
+    if (in->words == NULL || !add_program(in)) {
         return fail("%s", "the program's own path cannot be told");
+    }
     int code = add_policies(in, paths, ret_path_count);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     bool ok = add_protection(in);
-    if (o->state || in->place.scope != HOOK_SCOPE_MANAGED)
+    if (o->state != NULL || in->place.scope != HOOK_SCOPE_MANAGED) {
         add_option(in, "--state", absolute_state(in));
-    if (o->home || in->place.scope != HOOK_SCOPE_MANAGED)
+    }
+    if (o->home != NULL || in->place.scope != HOOK_SCOPE_MANAGED) {
         add_option(in, "--home", copy(in, o->base.home));
+    }
     add_option(in, "--ask", in->a.ask);
     add_option(in, "--deadline", in->a.deadline);
     add_option(in, "--fsync", in->a.fsync);
     add_option(in, "--journal", in->a.journal);
-    if (in->a.grant)
+    if (in->a.grant) {
         add_word(in, "--grant");
-    for (size_t i = 0; i < o->base.root_count; i++)
+    }
+    for (size_t i = 0; i < o->base.root_count; i++) {
         add_option(in, "--root", copy(in, o->base.roots[i]));
-    for (size_t i = 0; i < in->a.except.count; i++)
+    }
+    for (size_t i = 0; i < in->a.except.count; i++) {
         add_option(in, "--except-server", in->a.except.items[i]);
+    }
     ok = ok && add_wrapped(in) && in->count <= in->most;
-    for (size_t i = 0; i < in->count && ok; i++)
+    for (size_t i = 0; i < in->count && ok; i++) {
         ok = in->words[i] != NULL;
+    }
     return ok ? -1 : fail("%s", "no memory, or too many servers");
 }
 
@@ -205,8 +221,9 @@ static void ask_version(const char *program, char ret_text[256])
     posix_spawn_file_actions_t actions;
     const char *const words[] = {program, "--version", NULL};
     ret_text[0] = '\0';
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    if (pipe2(ends, O_CLOEXEC) != 0) {
         return;
+    }
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], 1);
@@ -230,8 +247,9 @@ static void ask_version(const char *program, char ret_text[256])
 static long version_of(const char *text)
 {
     long parts[3] = {0};
-    while (*text && !isdigit((unsigned char)*text))
+    while (*text && !isdigit((unsigned char)*text)) {
         text++;
+    }
     for (int i = 0; i < 3 && isdigit((unsigned char)*text); i++) {
         char *end;
         parts[i] = strtol(text, &end, 10);
@@ -245,16 +263,18 @@ static long version_of(const char *text)
 void warn_of_host_version(const struct hook_host *host)
 {
     char text[256];
-    if (host != &hook_claude_code)
+    if (host != &hook_claude_code) {
         return;
+    }
     ask_version("claude", text);
-    if (text[0] == '\0')
+    if (text[0] == '\0') {
         say("warning: Claude Code was not found; versions before " CLAUDE_FAILS_CLOSED
             " ignore the switch that turns a hook that failed into a deny");
-    else if (version_of(text) < version_of(CLAUDE_FAILS_CLOSED))
+    } else if (version_of(text) < version_of(CLAUDE_FAILS_CLOSED)) {
         say("warning: this Claude Code is %.*s: versions before " CLAUDE_FAILS_CLOSED
             " ignore the switch that turns a hook that failed into a deny",
             (int)strcspn(text, " \n"), text);
+    }
 }
 
 /* ---- Carrying it out ---- */
@@ -263,45 +283,54 @@ void warn_of_host_version(const struct hook_host *host)
 static int check_policy(struct install *in)
 {
     struct options *o = &in->options;
-    if (o->sources.count == 0 && !options_surface_places(&command_hook, o))
+    if (o->sources.count == 0 && !options_surface_places(&command_hook, o)) {
         return EXIT_UNABLE;
+    }
     struct policy *policy = options_load_policy(&command_hook, o);
-    if (!policy)
+    if (policy == NULL) {
         return fail("%s", "the policy does not load; nothing was changed");
+    }
     policy_destroy(policy);
     return -1;
 }
 
 static int finish(const struct buf *report, const struct buf *error, int code)
 {
-    if (report->len > 0)
+    if (report->len > 0) {
         fwrite(report->ptr, 1, report->len, stdout);
-    if (fflush(stdout) != 0)
+    }
+    if (fflush(stdout) != 0) {
         code = EXIT_UNABLE;
-    if (code == EXIT_UNABLE)
+    }
+    if (code == EXIT_UNABLE) {
         say("%.*s", SLICE_FMT(buf_slice_of(error)));
+    }
     return code;
 }
 
 static int install(struct install *in)
 {
-    const char **paths = arena_array(in->arena, in->options.sources.count + 8, sizeof *paths);
+    const char **paths = arena_array(in->arena, in->options.sources.count + 8, sizeof(*paths));
     size_t path_count = 0;
     int64_t seconds = 0;
     bool standard = in->options.sources.count == 0;
-    if (in->a.deadline && !option_number(in->a.deadline, 1, 3600, &seconds))
+    if (in->a.deadline != NULL && !option_number(in->a.deadline, 1, 3600, &seconds)) {
         return usage_error(&command_hook, "--deadline is a number of seconds from 1 to 3600");
+    }
     int code = check_policy(in);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     if (standard) {
-        for (size_t i = 0; i < in->options.sources.count && paths; i++)
+        for (size_t i = 0; i < in->options.sources.count && paths != NULL; i++) {
             paths[path_count++] = in->options.sources.files[i].path;
+        }
         in->options.sources.count = 0; /* the hook looks there by itself */
     }
-    code = paths ? write_words(in, paths, &path_count) : EXIT_UNABLE;
-    if (code != -1)
+    code = paths != NULL ? write_words(in, paths, &path_count) : EXIT_UNABLE;
+    if (code != -1) {
         return code;
+    }
     struct hook_install_options options = {
         .place = in->place,
         .state_dir = absolute_state(in),
@@ -319,8 +348,9 @@ static int install(struct install *in)
     code = finish(&report, &error, hook_install(&options, &report, &error) ? EXIT_YES : EXIT_UNABLE);
     buf_finish(&report);
     buf_finish(&error);
-    if (code == EXIT_YES)
+    if (code == EXIT_YES) {
         warn_of_host_version(in->host);
+    }
     return code;
 }
 
@@ -353,8 +383,9 @@ static int uninstall(struct install *in)
 
 static int place_of(struct install *in)
 {
-    if (in->user + in->project + in->managed > 1)
+    if (in->user + in->project + in->managed > 1) {
         return usage_error(&command_hook, "--user, --project or --managed, not two of them");
+    }
     in->place = (struct hook_place){
         .host = in->host,
         .scope = in->managed   ? HOOK_SCOPE_MANAGED
@@ -363,19 +394,22 @@ static int place_of(struct install *in)
         .home = in->options.base.home,
         .project = in->options.base.cwd,
     };
-    if (in->place.project.len > 1 && in->place.project.ptr[in->place.project.len - 1] == '/')
+    if (in->place.project.len > 1 && in->place.project.ptr[in->place.project.len - 1] == '/') {
         in->place.project.len--;
-    if (!in->settings)
+    }
+    if (in->settings == NULL) {
         return -1;
+    }
     struct buf text;
     char cwd[PATH_MAX];
     buf_init(&text, 2 * PATH_MAX);
-    if (in->settings[0] != '/' && getcwd(cwd, sizeof cwd))
+    if (in->settings[0] != '/' && getcwd(cwd, sizeof(cwd)) != NULL) {
         buf_printf(&text, "%s/", cwd);
+    }
     buf_text(&text, in->settings);
     in->place.settings = buf_ok(&text) ? copy(in, buf_slice_of(&text)) : NULL;
     buf_finish(&text);
-    return in->place.settings ? -1 : fail("%s", "no memory");
+    return in->place.settings != NULL ? -1 : fail("%s", "no memory");
 }
 
 int hook_install_run(int argc, char **argv)
@@ -398,17 +432,19 @@ int hook_install_run(int argc, char **argv)
     };
     const struct command command = {"hook", "", hook_install_usage, NULL};
     int code = options_read(&in.options, &command, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own,
-                            sizeof own / sizeof *own);
-    if (code != -1)
+                            sizeof(own) / sizeof(*own));
+    if (code != -1) {
         return code;
+    }
     in.arena = &in.options.arena;
     in.host = in.options.argc == 1 ? hook_host_find(in.options.argv[0]) : NULL;
-    code = in.host
+    code = in.host != NULL
                ? place_of(&in)
                : usage_error(&command_hook,
                              "%s: name one host: claude-code, gemini, codex, cursor or opencode", argv[0]);
-    if (code == -1)
+    if (code == -1) {
         code = taking_out ? uninstall(&in) : install(&in);
+    }
     free(in.a.except.items);
     options_finish(&in.options);
     return code;

@@ -35,9 +35,9 @@ static bool read_inputs(struct inputs *inputs, char **names, size_t count)
 {
     struct buf error;
     bool good = true;
-    inputs->texts = calloc(count, sizeof *inputs->texts);
-    inputs->files = calloc(count, sizeof *inputs->files);
-    if (!inputs->texts || !inputs->files) {
+    inputs->texts = calloc(count, sizeof(*inputs->texts));
+    inputs->files = calloc(count, sizeof(*inputs->files));
+    if (inputs->texts == NULL || inputs->files == NULL) {
         say("no memory");
         return false;
     }
@@ -45,12 +45,14 @@ static bool read_inputs(struct inputs *inputs, char **names, size_t count)
     for (size_t i = 0; good && i < count; i++) {
         struct text_file *text = &inputs->texts[i];
         good = text_file_read(text, names[i], LIMIT_MESSAGE_BYTES, &error);
-        if (good && !text->existed)
+        if (good && !text->existed) {
             buf_printf(&error, "%s: there is no such file", names[i]);
+        }
         inputs->count += good;
         good = good && text->existed;
-        if (!good)
+        if (!good) {
             say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+        }
     }
     buf_finish(&error);
     return good;
@@ -62,9 +64,9 @@ static bool find_dirs(struct inputs *inputs, char **names, char *dirs)
     for (size_t i = 0; i < inputs->count; i++) {
         char parent[PATH_MAX], *dir = dirs + i * PATH_MAX;
         const char *slash = strrchr(names[i], '/');
-        int len = slash == names[i] ? 1 : slash ? (int)(slash - names[i]) : 1;
-        snprintf(parent, sizeof parent, "%.*s", len, slash ? names[i] : ".");
-        if (!realpath(parent, dir)) {
+        int len = slash == names[i] ? 1 : slash != NULL ? (int)(slash - names[i]) : 1;
+        snprintf(parent, sizeof(parent), "%.*s", len, slash != NULL ? names[i] : ".");
+        if (realpath(parent, dir) == NULL) {
             say("%s: where it lies cannot be told: %s", names[i], strerror(errno));
             return false;
         }
@@ -79,12 +81,14 @@ static bool find_dirs(struct inputs *inputs, char **names, char *dirs)
 
 static bool write_report(const char *path, struct slice report)
 {
-    FILE *to = path ? fopen(path, "we") : stderr;
-    bool good = to && (report.len == 0 || fwrite(report.ptr, 1, report.len, to) == report.len);
-    if (path && to && fclose(to) != 0)
+    FILE *to = path != NULL ? fopen(path, "we") : stderr;
+    bool good = to != NULL && (report.len == 0 || fwrite(report.ptr, 1, report.len, to) == report.len);
+    if (path != NULL && to != NULL && fclose(to) != 0) {
         good = false;
-    if (!good)
-        say("the report cannot be written%s%s", path ? ": " : "", path ? path : "");
+    }
+    if (!good) {
+        say("the report cannot be written%s%s", path != NULL ? ": " : "", path != NULL ? path : "");
+    }
     return good;
 }
 
@@ -95,10 +99,11 @@ static int import(const struct inputs *inputs, const struct import_options *opti
     int code = EXIT_UNABLE;
     import_result_init(&result);
     buf_init(&error, 64u << 10);
-    if (!import_claude_settings(inputs->files, inputs->count, options, &result, &error))
+    if (!import_claude_settings(inputs->files, inputs->count, options, &result, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
-    else if (write_report(report, buf_slice_of(&result.report)) && print(&result.document) == EXIT_YES)
+    } else if (write_report(report, buf_slice_of(&result.report)) && print(&result.document) == EXIT_YES) {
         code = result.left_out ? EXIT_NO : EXIT_YES;
+    }
     import_result_finish(&result);
     buf_finish(&error);
     return code;
@@ -112,14 +117,15 @@ static int read_and_import(const struct options *options, const char *project, c
     size_t count = (size_t)options->argc - 1;
     char *dirs = calloc(count, PATH_MAX);
     int code = EXIT_UNABLE;
-    if (project && !realpath(project, root))
+    if (project != NULL && realpath(project, root) == NULL) {
         say("%s: %s", project, strerror(errno));
-    else if (dirs && read_inputs(&inputs, names, count) && find_dirs(&inputs, names, dirs)) {
-        import_options.project = project ? slice_of(root) : (struct slice){0};
+    } else if (dirs != NULL && read_inputs(&inputs, names, count) && find_dirs(&inputs, names, dirs)) {
+        import_options.project = project != NULL ? slice_of(root) : (struct slice){0};
         code = import(&inputs, &import_options, report);
     }
-    for (size_t i = 0; i < inputs.count; i++)
+    for (size_t i = 0; i < inputs.count; i++) {
         text_file_finish(&inputs.texts[i]);
+    }
     free(inputs.texts);
     free(inputs.files);
     free(dirs);
@@ -135,14 +141,16 @@ static int run(int argc, char **argv)
         {"report", OPTION_VALUE, &report},
     };
     int code = options_read(&options, &command_import, argc, argv, TAKES_PATHS, own, 2);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (options.argc < 1 || strcmp(options.argv[0], "claude-settings") != 0)
+    }
+    if (options.argc < 1 || strcmp(options.argv[0], "claude-settings") != 0) {
         code = usage_error(&command_import, "name what to import: claude-settings");
-    else if (options.argc < 2)
+    } else if (options.argc < 2) {
         code = usage_error(&command_import, "name the settings files");
-    else
+    } else {
         code = read_and_import(&options, project, report);
+    }
     options_finish(&options);
     return code;
 }

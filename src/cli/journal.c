@@ -44,11 +44,11 @@ static int verify(const char *const *files, size_t count, const char *head_file)
     buf_init(&head, 4096);
     buf_init(&error, 4096);
     buf_init(&out, 1u << 20);
-    if (head_file && !read_file(head_file, 64u << 10, &head)) {
+    if (head_file != NULL && !read_file(head_file, 64u << 10, &head)) {
         code = EXIT_UNABLE;
     } else if (!journal_verify(files, count, buf_slice_of(&head), &report, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
-    } else if (report.fault.reason) {
+    } else if (report.fault.reason != NULL) {
         tell_fault(&report.fault);
         code = EXIT_NO;
     } else {
@@ -94,25 +94,28 @@ static int run(int argc, char **argv)
         {"decisions", OPTION_FLAG, &shown.decisions}, {"calls", OPTION_FLAG, &shown.calls},
     };
     int code = options_read(&options, &command_journal, argc, argv, 0, own, 6);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     const char *verb = options.argc > 0 ? options.argv[0] : "";
     size_t count = options.argc > 0 ? (size_t)options.argc - 1 : 0;
     bool is_verify = strcmp(verb, "verify") == 0, is_head = strcmp(verb, "head") == 0,
          is_show = strcmp(verb, "show") == 0,
-         narrows = shown.denied || shown.decisions || shown.calls || shown.session;
+         narrows = shown.denied || shown.decisions || shown.calls || shown.session != NULL;
     struct journals journals = {0};
-    if ((!is_verify && !is_head && !is_show) || (is_head && count > 1))
+    if ((!is_verify && !is_head && !is_show) || (is_head && count > 1)) {
         code = usage_error(&command_journal, "say 'show [FILE...]', 'verify [FILE...]' or 'head [FILE]'");
-    else if ((head_file && !is_verify) || (narrows && !is_show))
+    } else if ((head_file != NULL && !is_verify) || (narrows && !is_show)) {
         code = usage_error(&command_journal, "'%s' does not take this option", verb);
-    else
+    } else {
         code =
             journals_find(&journals, &command_journal, (const char *const *)options.argv + 1, count, state);
-    if (code == -1)
+    }
+    if (code == -1) {
         code = is_verify ? verify(journals.files, journals.count, head_file)
                : is_show ? journal_show(journals.files, journals.count, &shown)
                          : head(journals.files[0]);
+    }
     journals_finish(&journals);
     options_finish(&options);
     return code;

@@ -10,8 +10,9 @@
 static bool is_session(const struct decided *event, const char *wanted)
 {
     struct slice text = slice_of(wanted);
-    if (!event->channel.ptr || !slice_starts_with(text, event->channel))
+    if (event->channel.ptr == NULL || !slice_starts_with(text, event->channel)) {
         return false;
+    }
     struct slice rest = slice_from(text, event->channel.len);
     return rest.len == 0 || (rest.ptr[0] == '/' && slice_eq(slice_from(rest, 1), event->thread));
 }
@@ -20,13 +21,14 @@ static bool is_shown(const struct decided *event, const struct shown *shown)
 {
     return (!shown->denied || slice_is(event->kind, "policy.deny")) &&
            (!(shown->decisions || shown->calls) || event->is_decision) &&
-           (!shown->session || is_session(event, shown->session));
+           (shown->session == NULL || is_session(event, shown->session));
 }
 
 static void write_part(struct buf *out, const char *before, struct slice text, const char *behind)
 {
-    if (!text.len)
+    if (!text.len) {
         return;
+    }
     buf_text(out, before);
     utf8_append_printable(out, text);
     buf_text(out, behind);
@@ -35,13 +37,15 @@ static void write_part(struct buf *out, const char *before, struct slice text, c
 static void write_value(struct buf *out, const struct decided *event, const char *key)
 {
     const struct json_value *value = json_get(&event->doc, json_root(&event->doc), key);
-    if (!value)
+    if (value == NULL) {
         return;
+    }
     struct slice text = json_text_of(&event->doc, value);
     size_t len = text.len;
-    if (len > SHOWN_BYTES)
+    if (len > SHOWN_BYTES) {
         for (len = SHOWN_BYTES; len > 0 && (text.ptr[len] & 0xc0) == 0x80; len--)
             ;
+    }
     buf_printf(out, "  %s ", key);
     utf8_append_printable(out, (struct slice){text.ptr, len});
     buf_text(out, len < text.len ? "\xe2\x80\xa6" : "");
@@ -80,8 +84,9 @@ int journal_show(const char *const *files, size_t count, const struct shown *sho
             break;
         }
         while ((result = decided_next_event(&reader)) == DECIDED_ONE && code == EXIT_YES) {
-            if (!is_shown(&reader.event, shown))
+            if (!is_shown(&reader.event, shown)) {
                 continue;
+            }
             buf_reset(&out);
             if (shown->calls) {
                 decided_write_call(&out, &reader.event);
@@ -92,8 +97,9 @@ int journal_show(const char *const *files, size_t count, const struct shown *sho
             code = print(&out);
         }
         decided_close(&reader);
-        if (result == DECIDED_FAILED)
+        if (result == DECIDED_FAILED) {
             code = EXIT_UNABLE;
+        }
     }
     buf_finish(&out);
     return code;

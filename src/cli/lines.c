@@ -23,8 +23,9 @@ static bool fill(struct lines *lines)
     char *room = buf_reserve(&lines->buf, CHUNK);
     size_t most = lines->left < CHUNK ? (size_t)lines->left : CHUNK;
     ssize_t n = -1;
-    while (room && (n = read(lines->fd, room, most)) < 0 && errno == EINTR)
+    while (room != NULL && (n = read(lines->fd, room, most)) < 0 && errno == EINTR) {
         continue;
+    }
     if (n > 0) {
         buf_added(&lines->buf, (size_t)n);
         lines->left -= (uint64_t)n;
@@ -42,8 +43,9 @@ static enum line_result give(struct lines *lines, size_t len, size_t with_end, s
         lines->skipping = false;
         return LINE_TOO_LONG;
     }
-    if (len > 0 && line.ptr[len - 1] == '\r')
+    if (len > 0 && line.ptr[len - 1] == '\r') {
         line.len--;
+    }
     *ret_line = line;
     return LINE_READ;
 }
@@ -54,20 +56,22 @@ enum line_result lines_next(struct lines *lines, struct slice *ret_line)
     for (;;) {
         const char *from = lines->buf.ptr + searched;
         const char *lf = searched < lines->buf.len ? memchr(from, '\n', lines->buf.len - searched) : NULL;
-        if (lf) {
+        if (lf != NULL) {
             size_t len = (size_t)(lf - (lines->buf.ptr + lines->at));
             return give(lines, len, len + 1, ret_line);
         }
         size_t rest = lines->buf.len - lines->at;
-        if (lines->ended)
+        if (lines->ended) {
             return rest || lines->skipping ? give(lines, rest, rest, ret_line) : LINE_END;
+        }
         if (rest > lines->limit) {
             lines->skipping = true;
             lines->at = lines->buf.len;
             rest = 0;
         }
-        if (!fill(lines))
+        if (!fill(lines)) {
             return LINE_FAILED;
+        }
         searched = lines->at + rest;
     }
 }

@@ -25,16 +25,18 @@ static void tell(const char *format, va_list args)
     buf_init(&out, (size_t)1 << 30);
     while (rest.len > 0) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
-        size_t line = end ? (size_t)(end - rest.ptr) : rest.len;
+        size_t line = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
         utf8_append_printable(&out, (struct slice){rest.ptr, line});
-        if (end)
+        if (end != NULL) {
             buf_byte(&out, '\n');
-        rest = slice_from(rest, end ? line + 1 : line);
+        }
+        rest = slice_from(rest, end != NULL ? line + 1 : line);
     }
-    if (len >= 0 && buf_ok(&out))
+    if (len >= 0 && buf_ok(&out)) {
         say_lines(&out);
-    else
+    } else {
         fputs("no memory to say what is wrong", stderr);
+    }
     buf_finish(&out);
     free(text);
 }
@@ -62,16 +64,19 @@ void say(const char *format, ...)
 
 void say_lines(const struct buf *lines)
 {
-    if (lines->len > 0)
+    if (lines->len > 0) {
         fwrite(lines->ptr, 1, lines->len, stderr);
+    }
 }
 
 int print(const struct buf *buf)
 {
-    if (buf_ok(buf) && buf->len == 0)
+    if (buf_ok(buf) && buf->len == 0) {
         return EXIT_YES;
-    if (buf_ok(buf) && fwrite(buf->ptr, 1, buf->len, stdout) == buf->len && fflush(stdout) == 0)
+    }
+    if (buf_ok(buf) && fwrite(buf->ptr, 1, buf->len, stdout) == buf->len && fflush(stdout) == 0) {
         return EXIT_YES;
+    }
     say("the answer cannot be written to standard output");
     return EXIT_UNABLE;
 }
@@ -79,20 +84,23 @@ int print(const struct buf *buf)
 bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_number)
 {
     char *end;
-    if (!((text[0] >= '0' && text[0] <= '9') || (text[0] == '-' && text[1] >= '0' && text[1] <= '9')))
+    if (!((text[0] >= '0' && text[0] <= '9') || (text[0] == '-' && text[1] >= '0' && text[1] <= '9'))) {
         return false;
+    }
     long long value = strtoll(text, &end, 10);
-    if (*end != '\0' || value < least || value > most)
+    if (*end != '\0' || value < least || value > most) {
         return false;
+    }
     *ret_number = value;
     return true;
 }
 
 static bool list_add(struct option_list *list, const char *item)
 {
-    const char **items = realloc(list->items, (list->count + 1) * sizeof *items);
-    if (!items)
+    const char **items = realloc(list->items, (list->count + 1) * sizeof(*items));
+    if (items == NULL) {
         return false;
+    }
     items[list->count++] = item;
     list->items = items;
     return true;
@@ -101,17 +109,20 @@ static bool list_add(struct option_list *list, const char *item)
 static size_t common_specs(struct options *options, unsigned groups, struct option_spec *specs)
 {
     size_t n = 0;
-    if (groups & TAKES_POLICY)
+    if (groups & TAKES_POLICY) {
         specs[n++] = (struct option_spec){"policy", OPTION_LIST, &options->policies};
+    }
     if (groups & TAKES_PATHS) {
         specs[n++] = (struct option_spec){"cwd", OPTION_VALUE, &options->cwd};
         specs[n++] = (struct option_spec){"home", OPTION_VALUE, &options->home};
         specs[n++] = (struct option_spec){"root", OPTION_LIST, &options->roots};
     }
-    if (groups & TAKES_STATE)
+    if (groups & TAKES_STATE) {
         specs[n++] = (struct option_spec){"state", OPTION_VALUE, &options->state};
-    if (groups & TAKES_FORMAT)
+    }
+    if (groups & TAKES_FORMAT) {
         specs[n++] = (struct option_spec){"format", OPTION_VALUE, &options->format};
+    }
     return n;
 }
 
@@ -119,22 +130,24 @@ static int unknown_option(const struct command *command, const char *given, cons
                           size_t count)
 {
     struct choice choices[OWN_OPTIONS_MOST + 8] = {{0}};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         choices[i].name = specs[i].name;
+    }
     const char *near =
         strncmp(given, "--", 2) == 0 ? schema_advise_choice(choices, slice_of(given + 2)) : NULL;
-    return near ? usage_error(command, "unknown option %s: did you mean --%s?", given, near)
-                : usage_error(command, "unknown option %s", given);
+    return near != NULL ? usage_error(command, "unknown option %s: did you mean --%s?", given, near)
+                        : usage_error(command, "unknown option %s", given);
 }
 
 static int parse(struct options *options, const struct command *command, int argc, char **argv,
                  const struct option_spec *specs, size_t count)
 {
     struct option longs[OWN_OPTIONS_MOST + 8] = {{"help", no_argument, NULL, HELP_OPTION}};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         longs[i + 1] =
             (struct option){specs[i].name, specs[i].kind == OPTION_FLAG ? no_argument : required_argument,
                             NULL, FIRST_OPTION + (int)i};
+    }
     optind = 1;
     opterr = 0;
     int c;
@@ -143,17 +156,20 @@ static int parse(struct options *options, const struct command *command, int arg
             fputs(command->usage, stdout);
             return fflush(stdout) == 0 ? EXIT_YES : EXIT_UNABLE;
         }
-        if (c == ':')
+        if (c == ':') {
             return usage_error(command, "%s needs a value", argv[optind - 1]);
-        if (c < FIRST_OPTION)
+        }
+        if (c < FIRST_OPTION) {
             return unknown_option(command, argv[optind - 1], specs, count);
+        }
         const struct option_spec *spec = &specs[c - FIRST_OPTION];
-        if (spec->kind == OPTION_FLAG)
+        if (spec->kind == OPTION_FLAG) {
             *(bool *)spec->target = true;
-        else if (spec->kind == OPTION_VALUE)
+        } else if (spec->kind == OPTION_VALUE) {
             *(const char **)spec->target = optarg;
-        else if (!list_add(spec->target, optarg))
+        } else if (!list_add(spec->target, optarg)) {
             return usage_error(command, "no memory");
+        }
     }
     options->argc = argc - optind;
     options->argv = argv + optind;
@@ -167,8 +183,9 @@ static bool absolute(struct options *options, const char *cwd, const char *dir, 
     buf_init(&text, 2 * PATH_MAX);
     if (dir[0] != '/') {
         buf_text(&text, cwd);
-        if (dir[0] != '\0')
+        if (dir[0] != '\0') {
             buf_byte(&text, '/');
+        }
     }
     buf_text(&text, dir);
     bool ok = buf_ok(&text);
@@ -184,9 +201,9 @@ static bool find_home(struct options *options, const char *cwd)
 {
     struct buf home;
     buf_init(&home, PATH_MAX);
-    bool ok =
-        options->home ? absolute(options, cwd, options->home, &options->base.home) : gate_home_dir(&home);
-    if (ok && !options->home) {
+    bool ok = options->home != NULL ? absolute(options, cwd, options->home, &options->base.home)
+                                    : gate_home_dir(&home);
+    if (ok && options->home == NULL) {
         options->base.home = arena_copy(&options->arena, buf_slice_of(&home));
         ok = options->base.home.ptr != NULL;
     }
@@ -197,39 +214,47 @@ static bool find_home(struct options *options, const char *cwd)
 static int find_base(struct options *options, const struct command *command)
 {
     char cwd[PATH_MAX];
-    if (!getcwd(cwd, sizeof cwd))
+    if (getcwd(cwd, sizeof(cwd)) == NULL) {
         return usage_error(command, "the working directory cannot be told; name one with --cwd");
-    if (!absolute(options, cwd, options->cwd ? options->cwd : "", &options->base.cwd))
+    }
+    if (!absolute(options, cwd, options->cwd != NULL ? options->cwd : "", &options->base.cwd)) {
         return usage_error(command, "--cwd: no usable name");
-    if (!find_home(options, cwd))
+    }
+    if (!find_home(options, cwd)) {
         return usage_error(command, "the home directory cannot be told; name one with --home");
-    struct slice *roots = arena_array(&options->arena, options->roots.count + 1, sizeof *roots);
-    for (size_t i = 0; roots && i < options->roots.count; i++)
-        if (!absolute(options, cwd, options->roots.items[i], &roots[i]))
+    }
+    struct slice *roots = arena_array(&options->arena, options->roots.count + 1, sizeof(*roots));
+    for (size_t i = 0; roots != NULL && i < options->roots.count; i++) {
+        if (!absolute(options, cwd, options->roots.items[i], &roots[i])) {
             return usage_error(command, "--root: no usable name");
+        }
+    }
     options->base.roots = roots;
-    options->base.root_count = roots ? options->roots.count : 0;
-    return roots ? -1 : usage_error(command, "no memory");
+    options->base.root_count = roots != NULL ? options->roots.count : 0;
+    return roots != NULL ? -1 : usage_error(command, "no memory");
 }
 
 static int find_state(struct options *options, const struct command *command, unsigned groups)
 {
-    if (options->state) {
-        if ((groups & STATE_IS_THERE) && access(options->state, F_OK) != 0 && errno == ENOENT)
+    if (options->state != NULL) {
+        if ((groups & STATE_IS_THERE) && access(options->state, F_OK) != 0 && errno == ENOENT) {
             return usage_error(command, "there is no state directory %s", options->state);
+        }
         options->state_dir = options->state;
         return -1;
     }
     struct buf dir;
     buf_init(&dir, PATH_MAX);
     struct slice copy = {0};
-    if (gate_default_state_dir(&dir))
+    if (gate_default_state_dir(&dir)) {
         copy = arena_copy(&options->arena, buf_slice_of(&dir));
+    }
     buf_finish(&dir);
     options->state_dir = copy.ptr;
-    return copy.ptr ? -1
-                    : usage_error(command,
-                                  "the home directory cannot be told; name a state directory with --state");
+    return copy.ptr != NULL
+               ? -1
+               : usage_error(command,
+                             "the home directory cannot be told; name a state directory with --state");
 }
 
 static int settle(struct options *options, const struct command *command, unsigned groups)
@@ -237,19 +262,24 @@ static int settle(struct options *options, const struct command *command, unsign
     struct buf error;
     buf_init(&error, 4096);
     int code = -1;
-    for (size_t i = 0; i < options->policies.count && code == -1; i++)
-        if (!sources_add(&options->sources, options->policies.items[i], &error))
+    for (size_t i = 0; i < options->policies.count && code == -1; i++) {
+        if (!sources_add(&options->sources, options->policies.items[i], &error)) {
             code = usage_error(command, "%.*s", SLICE_FMT(buf_slice_of(&error)));
-    buf_finish(&error);
-    if (code == -1 && options->format) {
-        options->json = strcmp(options->format, "json") == 0;
-        if (!options->json && strcmp(options->format, "text") != 0)
-            code = usage_error(command, "--format is text or json");
+        }
     }
-    if (code == -1 && (groups & (TAKES_PATHS | TAKES_POLICY)))
+    buf_finish(&error);
+    if (code == -1 && options->format != NULL) {
+        options->json = strcmp(options->format, "json") == 0;
+        if (!options->json && strcmp(options->format, "text") != 0) {
+            code = usage_error(command, "--format is text or json");
+        }
+    }
+    if (code == -1 && (groups & (TAKES_PATHS | TAKES_POLICY))) {
         code = find_base(options, command);
-    if (code == -1 && (groups & TAKES_STATE))
+    }
+    if (code == -1 && (groups & TAKES_STATE)) {
         code = find_state(options, command, groups);
+    }
     return code;
 }
 
@@ -259,18 +289,23 @@ int options_read(struct options *ret_options, const struct command *command, int
     struct option_spec specs[OWN_OPTIONS_MOST + 7];
     *ret_options = (struct options){0};
     arena_init(&ret_options->arena, 1u << 20);
-    if (own_count > OWN_OPTIONS_MOST || !sources_init(&ret_options->sources))
+    if (own_count > OWN_OPTIONS_MOST || !sources_init(&ret_options->sources)) {
         return usage_error(command, "no memory");
+    }
     size_t count = common_specs(ret_options, groups, specs);
-    for (size_t i = 0; i < own_count; i++)
+    for (size_t i = 0; i < own_count; i++) {
         specs[count++] = own[i];
+    }
     int code = parse(ret_options, command, argc, argv, specs, count);
-    if (code == -1 && (groups & TAKES_NO_WORDS) && ret_options->argc > 0)
+    if (code == -1 && (groups & TAKES_NO_WORDS) && ret_options->argc > 0) {
         code = usage_error(command, "unexpected argument '%s'", ret_options->argv[0]);
-    if (code == -1)
+    }
+    if (code == -1) {
         code = settle(ret_options, command, groups);
-    if (code != -1)
+    }
+    if (code != -1) {
         options_finish(ret_options);
+    }
     return code;
 }
 
@@ -285,8 +320,9 @@ void options_finish(struct options *options)
 
 static bool add_all_places(const struct command *command, struct options *options)
 {
-    if (sources_add_places(&options->sources, &options->base, true))
+    if (sources_add_places(&options->sources, &options->base, true)) {
         return true;
+    }
     usage_error(command, "no memory");
     return false;
 }
@@ -298,13 +334,16 @@ static bool is_there(const struct source_file *file)
 
 bool options_standard_places(const struct command *command, struct options *options)
 {
-    if (options->sources.count > 0)
+    if (options->sources.count > 0) {
         return true;
-    if (!add_all_places(command, options))
+    }
+    if (!add_all_places(command, options)) {
         return false;
+    }
     const struct source_file *places = options->sources.files;
-    if (is_there(&places[0]) || is_there(&places[1]) || is_there(&places[2]))
+    if (is_there(&places[0]) || is_there(&places[1]) || is_there(&places[2])) {
         return true;
+    }
     usage_error(command, "there is no policy: name one with --policy FILE, or write one of\n  %s\n  %s\n  %s",
                 places[0].path, places[1].path, places[2].path);
     return false;
@@ -313,36 +352,42 @@ bool options_standard_places(const struct command *command, struct options *opti
 bool options_surface_places(const struct command *command, struct options *options)
 {
     if (options->sources.count == 0) {
-        if (!add_all_places(command, options))
+        if (!add_all_places(command, options)) {
             return false;
+        }
         options->sources.authored = true;
         const struct source_file *places = options->sources.files;
-        if (is_there(&places[0]) || is_there(&places[1]))
+        if (is_there(&places[0]) || is_there(&places[1])) {
             return true;
+        }
         usage_error(command, "there is no policy%s: name one with --policy FILE, or write one of\n  %s\n  %s",
                     is_there(&places[2]) ? " but the workspace's, which can only add to one" : "",
                     places[0].path, places[1].path);
         return false;
     }
-    if (sources_add_places(&options->sources, &options->base, false))
+    if (sources_add_places(&options->sources, &options->base, false)) {
         return true;
+    }
     usage_error(command, "no memory");
     return false;
 }
 
 bool options_state_is_absent(const struct options *options)
 {
-    if (access(options->state_dir, F_OK) == 0 || errno != ENOENT)
+    if (access(options->state_dir, F_OK) == 0 || errno != ENOENT) {
         return false;
-    if (options->state)
+    }
+    if (options->state != NULL) {
         say("there is no state directory %s yet", options->state);
+    }
     return true;
 }
 
 struct policy *options_load_policy(const struct command *command, struct options *options)
 {
-    if (!options_standard_places(command, options))
+    if (!options_standard_places(command, options)) {
         return NULL;
+    }
     struct findings errors;
     struct buf lines;
     findings_init(&errors);

@@ -18,10 +18,11 @@ static void write_json(struct buf *out, const struct request *r)
     buf_text(out, ",\"tool\":");
     json_write_bytes(out, r->tool);
     buf_text(out, ",\"server\":");
-    if (r->server.ptr)
+    if (r->server.ptr != NULL) {
         json_write_bytes(out, r->server);
-    else
+    } else {
         buf_text(out, "null");
+    }
     buf_text(out, ",\"input\":");
     buf_slice(out, r->input);
     buf_text(out, ",\"paths\":");
@@ -45,7 +46,7 @@ static void write_text(struct buf *out, const struct request *r, int64_t now)
 {
     int64_t left = (r->expires_ms - now) / 1000;
     buf_printf(out, "%s  ", r->code);
-    if (r->server.ptr) {
+    if (r->server.ptr != NULL) {
         utf8_append_printable(out, r->server);
         buf_byte(out, '/');
     }
@@ -54,8 +55,9 @@ static void write_text(struct buf *out, const struct request *r, int64_t now)
                (long long)(left > 0 ? left : 0));
     write_line(out, "rule", r->rule);
     write_line(out, "input", r->input);
-    if (r->paths.len > 2)
+    if (r->paths.len > 2) {
         write_line(out, "paths", r->paths);
+    }
     write_line(out, "channel", r->channel);
     write_line(out, "thread", r->thread);
     buf_printf(out, "    covers   %s\n",
@@ -72,22 +74,26 @@ static int pending(const struct options *options)
     buf_init(&error, 4096);
     bool absent = options_state_is_absent(options);
     struct people *people = absent ? NULL : people_open(options->state_dir, &error);
-    if (absent || (people && people_waiting(people, &requests, &count, &error))) {
+    if (absent || (people != NULL && people_waiting(people, &requests, &count, &error))) {
         int64_t now = clock_wall_ms();
-        if (options->json)
+        if (options->json) {
             buf_byte(&out, '[');
-        for (size_t i = 0; i < count; i++) {
-            if (options->json && i)
-                buf_byte(&out, ',');
-            if (options->json)
-                write_json(&out, &requests[i]);
-            else
-                write_text(&out, &requests[i], now);
         }
-        if (options->json)
+        for (size_t i = 0; i < count; i++) {
+            if (options->json && i) {
+                buf_byte(&out, ',');
+            }
+            if (options->json) {
+                write_json(&out, &requests[i]);
+            } else {
+                write_text(&out, &requests[i], now);
+            }
+        }
+        if (options->json) {
             buf_text(&out, "]\n");
-        else if (count == 0)
+        } else if (count == 0) {
             buf_text(&out, "Nothing waits.\n");
+        }
         code = print(&out);
     } else {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
@@ -103,8 +109,9 @@ static int run(int argc, char **argv)
     struct options options;
     int code = options_read(&options, &command_pending, argc, argv,
                             TAKES_STATE | TAKES_FORMAT | TAKES_NO_WORDS, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     code = pending(&options);
     options_finish(&options);
     return code;

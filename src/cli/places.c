@@ -21,22 +21,26 @@ static void describe_unloaded(struct place *place, const struct findings *errors
         const struct finding *f = &errors->list[i];
         if (slice_is(f->file_name, place->file->path)) {
             place->state = "does not load";
-            snprintf(place->why, sizeof place->why, "%u:%u: %.*s", f->line, f->column, SLICE_FMT(f->message));
+            snprintf(place->why, sizeof(place->why), "%u:%u: %.*s", f->line, f->column,
+                     SLICE_FMT(f->message));
             return;
         }
     }
-    if (place->state[0] == 'n')
-        snprintf(place->why, sizeof place->why, "another file does not load");
+    if (place->state[0] == 'n') {
+        snprintf(place->why, sizeof(place->why), "another file does not load");
+    }
 }
 
 static void describe(struct place *place, const struct policy *policy, const struct source_texts *texts,
                      size_t i)
 {
     place->state = source_state_name(texts->states[i]);
-    snprintf(place->why, sizeof place->why, "%s", texts->why[i]);
-    for (uint32_t k = 0; k < policy->file_count; k++)
-        if (policy->files[k].used && slice_is(policy->files[k].name, place->file->path))
+    snprintf(place->why, sizeof(place->why), "%s", texts->why[i]);
+    for (uint32_t k = 0; k < policy->file_count; k++) {
+        if (policy->files[k].used && slice_is(policy->files[k].name, place->file->path)) {
             place->rules = policy->files[k].rules;
+        }
+    }
 }
 
 static void write_place(struct buf *out, const struct place *place, bool json)
@@ -69,20 +73,24 @@ void places_write(struct buf *out, const struct path_base *base, bool json)
     findings_init(&errors);
     bool ready = sources_init(&sources) && sources_add_places(&sources, base, true);
     struct policy *policy = ready ? sources_load(&sources, base, &texts, &errors) : NULL;
-    if (json)
+    if (json) {
         buf_byte(out, '[');
+    }
     for (size_t i = 0; ready && i < sources.count; i++) {
         struct place place = {.file = &sources.files[i]};
-        if (policy)
+        if (policy != NULL) {
             describe(&place, policy, &texts, i);
-        else
+        } else {
             describe_unloaded(&place, &errors);
-        if (json && i > 0)
+        }
+        if (json && i > 0) {
             buf_byte(out, ',');
+        }
         write_place(out, &place, json);
     }
-    if (json)
+    if (json) {
         buf_byte(out, ']');
+    }
     out->failed = out->failed || !ready || errors.failed;
     policy_destroy(policy);
     source_texts_finish(&texts);

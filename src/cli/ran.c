@@ -21,8 +21,9 @@ struct pipes {
 
 static void close_end(int *fd)
 {
-    if (*fd >= 0)
+    if (*fd >= 0) {
         close(*fd);
+    }
     *fd = -1;
 }
 
@@ -40,8 +41,9 @@ static bool open_all(struct pipes *pipes)
     *pipes = (struct pipes){{-1, -1}, {-1, -1}, {-1, -1}};
     bool ok = pipe2(pipes->in, O_CLOEXEC) == 0 && pipe2(pipes->out, O_CLOEXEC) == 0 &&
               pipe2(pipes->errors, O_CLOEXEC) == 0 && fcntl(pipes->in[1], F_SETFL, O_NONBLOCK) == 0;
-    if (!ok)
+    if (!ok) {
         close_all(pipes);
+    }
     return ok;
 }
 
@@ -54,8 +56,9 @@ static int start(char *const *words, const char *dir, const struct pipes *pipes,
     sigemptyset(&none);
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
-    if (posix_spawn_file_actions_init(&actions) != 0)
+    if (posix_spawn_file_actions_init(&actions) != 0) {
         return ENOMEM;
+    }
     if (posix_spawnattr_init(&attributes) != 0) {
         posix_spawn_file_actions_destroy(&actions);
         return ENOMEM;
@@ -77,20 +80,24 @@ static int start(char *const *words, const char *dir, const struct pipes *pipes,
 static void feed(int *fd, struct slice *input)
 {
     ssize_t n = write(*fd, input->ptr, input->len);
-    if (n > 0)
+    if (n > 0) {
         *input = slice_from(*input, (size_t)n);
-    if (input->len == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+    }
+    if (input->len == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         close_end(fd);
+    }
 }
 
 static void take(int *fd, struct buf *to)
 {
     char piece[4096];
-    ssize_t n = read(*fd, piece, sizeof piece);
-    if (n > 0 && to->len + (size_t)n <= TEXT_MOST)
+    ssize_t n = read(*fd, piece, sizeof(piece));
+    if (n > 0 && to->len + (size_t)n <= TEXT_MOST) {
         buf_bytes(to, piece, (size_t)n);
-    if (n == 0 || (n < 0 && errno != EINTR))
+    }
+    if (n == 0 || (n < 0 && errno != EINTR)) {
         close_end(fd);
+    }
 }
 
 /* Until both outputs are closed. False when the time is up. */
@@ -100,19 +107,25 @@ static bool converse(struct pipes *pipes, struct slice input, uint64_t until, st
         struct pollfd fds[3] = {
             {pipes->in[1], POLLOUT, 0}, {pipes->out[0], POLLIN, 0}, {pipes->errors[0], POLLIN, 0}};
         uint64_t now = clock_mono_ns();
-        if (now >= until)
+        if (now >= until) {
             return false;
+        }
         int ready = poll(fds, 3, (int)((until - now) / 1000000 + 1));
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR) {
             return false;
-        if (ready <= 0)
+        }
+        if (ready <= 0) {
             continue;
-        if (fds[0].revents)
+        }
+        if (fds[0].revents) {
             feed(&pipes->in[1], &input);
-        if (fds[1].revents)
+        }
+        if (fds[1].revents) {
             take(&pipes->out[0], &ran->out);
-        if (fds[2].revents)
+        }
+        if (fds[2].revents) {
             take(&pipes->errors[0], &ran->errors);
+        }
     }
     return true;
 }
@@ -122,13 +135,15 @@ static int wait_for(pid_t pid, uint64_t until, bool *in_time)
 {
     int status = 0;
     pid_t done = 0;
-    while (*in_time && (done = waitpid(pid, &status, WNOHANG)) == 0 && clock_mono_ns() < until)
+    while (*in_time && (done = waitpid(pid, &status, WNOHANG)) == 0 && clock_mono_ns() < until) {
         (void)poll(NULL, 0, 1);
+    }
     if (done == 0) {
         *in_time = false;
         kill(-pid, SIGKILL);
-        while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
             continue;
+        }
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -140,10 +155,11 @@ bool run_once(char *const *words, const char *line, const char *dir, struct slic
     char *const by_shell[] = {shell, option, (char *)line, NULL};
     struct pipes pipes;
     pid_t pid;
-    if (!open_all(&pipes))
+    if (!open_all(&pipes)) {
         return false;
+    }
     signal(SIGPIPE, SIG_IGN);
-    int error = start(line ? by_shell : words, dir, &pipes, &pid);
+    int error = start(line != NULL ? by_shell : words, dir, &pipes, &pid);
     close_end(&pipes.in[0]);
     close_end(&pipes.out[1]);
     close_end(&pipes.errors[1]);

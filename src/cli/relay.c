@@ -36,7 +36,7 @@ static int relay(struct options *options, const char *channel, const char *threa
         .base = options->base,
         .say = say_line,
     };
-    if (!random_bytes(random, sizeof random)) {
+    if (!random_bytes(random, sizeof(random))) {
         say("no random numbers");
         return EXIT_UNABLE;
     }
@@ -44,15 +44,17 @@ static int relay(struct options *options, const char *channel, const char *threa
     fresh[32] = '\0';
     buf_init(&error, (size_t)64 << 20);
     struct gate *gate = gate_open(&gate_options, &error);
-    if (error.len)
+    if (error.len) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
     buf_finish(&error);
-    if (!gate)
+    if (gate == NULL) {
         return EXIT_UNABLE;
+    }
     struct relay_options relay_options = {
         .gate = gate,
-        .channel = slice_of(channel ? channel : "relay"),
-        .thread = slice_of(thread ? thread : fresh),
+        .channel = slice_of(channel != NULL ? channel : "relay"),
+        .thread = slice_of(thread != NULL ? thread : fresh),
         .actor = ACTOR_CLAUDE_PROCESS,
         .in = 0,
         .out = 1,
@@ -72,12 +74,14 @@ static int run(int argc, char **argv)
     };
     int code = options_read(&options, &command_relay, argc, argv,
                             TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own, 2);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (!options_surface_places(&command_relay, &options))
+    }
+    if (!options_surface_places(&command_relay, &options)) {
         code = EXIT_UNABLE;
-    else
+    } else {
         code = relay(&options, channel, thread);
+    }
     options_finish(&options);
     return code;
 }

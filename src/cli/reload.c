@@ -59,8 +59,9 @@ static int64_t number(const struct json_doc *doc, const struct json_value *objec
 {
     int64_t value = -1;
     const struct json_value *v = json_get(doc, object, key);
-    if (!json_is(v, JSON_NUMBER) || json_number_int(json_str(v), &value) != JSON_INT_OK)
+    if (!json_is(v, JSON_NUMBER) || json_number_int(json_str(v), &value) != JSON_INT_OK) {
         return -1;
+    }
     return value;
 }
 
@@ -82,17 +83,19 @@ static void report(struct buf *out, const struct json_doc *doc, const struct jso
 static struct told *tell_all(const struct status *status, size_t *ret_count)
 {
     const struct json_value *list = json_root(&status->doc), *gate;
-    struct told *told = calloc((size_t)list->count + 1, sizeof *told);
+    struct told *told = calloc((size_t)list->count + 1, sizeof(*told));
     *ret_count = 0;
-    if (!told)
+    if (told == NULL) {
         return NULL;
-    for (gate = json_first(&status->doc, list); gate; gate = json_right(&status->doc, list, gate)) {
+    }
+    for (gate = json_first(&status->doc, list); gate != NULL; gate = json_right(&status->doc, list, gate)) {
         struct told *one = &told[*ret_count];
         one->pid = number(&status->doc, gate, "pid");
         one->reloads = number(&status->doc, gate, "reloads");
         /* The entry is locked by the process that made it: the number is still its own. */
-        if (one->pid > 1 && one->pid <= INT32_MAX && kill((pid_t)one->pid, SIGHUP) == 0)
+        if (one->pid > 1 && one->pid <= INT32_MAX && kill((pid_t)one->pid, SIGHUP) == 0) {
             ++*ret_count;
+        }
     }
     return told;
 }
@@ -104,13 +107,15 @@ static size_t look(struct status *status, struct told *told, size_t count, struc
     size_t left = 0;
     for (size_t i = 0; i < count; i++) {
         bool here = false, adopted = true;
-        for (gate = json_first(&status->doc, list); gate && !told[i].answered;
+        for (gate = json_first(&status->doc, list); gate != NULL && !told[i].answered;
              gate = json_right(&status->doc, list, gate)) {
-            if (number(&status->doc, gate, "pid") != told[i].pid)
+            if (number(&status->doc, gate, "pid") != told[i].pid) {
                 continue;
+            }
             here = true;
-            if (number(&status->doc, gate, "reloads") == told[i].reloads)
+            if (number(&status->doc, gate, "reloads") == told[i].reloads) {
                 continue;
+            }
             told[i].answered = true;
             report(out, &status->doc, gate, &adopted);
             *all_adopted = *all_adopted && adopted;
@@ -136,21 +141,27 @@ static int reload(const char *state_dir)
     struct told *told = status_read(&status, state_dir, &error) ? tell_all(&status, &count) : NULL;
     uint64_t until = clock_mono_ns() + WAIT_MS * 1000000ull;
     left = count;
-    while (told && left > 0 && clock_mono_ns() < until && error.len == 0) {
+    while (told != NULL && left > 0 && clock_mono_ns() < until && error.len == 0) {
         usleep(POLL_US);
-        if (status_read(&status, state_dir, &error))
+        if (status_read(&status, state_dir, &error)) {
             left = look(&status, told, count, &out, &all_adopted);
+        }
     }
-    for (size_t i = 0; told && i < count; i++)
-        if (!told[i].answered)
+    for (size_t i = 0; told != NULL && i < count; i++) {
+        if (!told[i].answered) {
             buf_printf(&out, "gate %lld: has not answered; see `callgate status`\n", (long long)told[i].pid);
-    if (told && count == 0)
+        }
+    }
+    if (told != NULL && count == 0) {
         buf_text(&out, "No gate is running.\n");
-    if (!told)
+    }
+    if (told == NULL) {
         say("%.*s", SLICE_FMT(error.len ? buf_slice_of(&error) : SLICE("no memory")));
-    int code = told ? print(&out) : EXIT_UNABLE;
-    if (code == EXIT_YES && (left > 0 || !all_adopted))
+    }
+    int code = told != NULL ? print(&out) : EXIT_UNABLE;
+    if (code == EXIT_YES && (left > 0 || !all_adopted)) {
         code = EXIT_NO;
+    }
     free(told);
     status_finish(&status);
     buf_finish(&out);
@@ -163,8 +174,9 @@ static int run_reload(int argc, char **argv)
     struct options options;
     int code = options_read(&options, &command_reload, argc, argv,
                             TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     code = reload(options.state_dir);
     options_finish(&options);
     return code;
@@ -177,8 +189,9 @@ static int run_dismiss(int argc, char **argv)
     size_t count = 0;
     int code = options_read(&options, &command_dismiss, argc, argv,
                             TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     buf_init(&out, 4096);
     if (gates_dismiss(options.state_dir, &count, &out)) {
         buf_reset(&out);

@@ -34,16 +34,18 @@ static bool is_exact(struct replay *replay, const struct decided *event)
 {
     uint8_t hash[HASH_SIZE];
     char hex[HASH_HEX + 1];
-    if (!replay->judge.read || !decide_hash(&replay->judge.decider, &replay->judge.reader.call, hash))
+    if (!replay->judge.read || !decide_hash(&replay->judge.decider, &replay->judge.reader.call, hash)) {
         return false;
+    }
     hash_to_hex(hash, hex);
     return slice_is(event->call_hash, hex);
 }
 
 static uint32_t kind_of(struct slice outcome)
 {
-    if (slice_is(outcome, "allow"))
+    if (slice_is(outcome, "allow")) {
         return DECISION_ALLOW;
+    }
     return slice_is(outcome, "require") ? DECISION_REQUIRE : DECISION_DENY;
 }
 
@@ -51,10 +53,11 @@ static void write_side(struct buf *out, bool json, const char *kind, struct slic
 {
     if (json) {
         buf_printf(out, "{\"kind\":\"%s\",\"rule\":", kind);
-        if (rule.len)
+        if (rule.len) {
             json_write_bytes(out, rule);
-        else
+        } else {
             buf_text(out, "null");
+        }
         buf_byte(out, '}');
     } else {
         buf_text(out, kind);
@@ -71,10 +74,11 @@ static void write_flip(struct replay *replay, const struct decided *event, bool 
     struct buf *out = &replay->out;
     const struct decision *decision = &replay->judge.decision;
     struct slice rule = {0};
-    if (decision->rule && decision->cause == CAUSE_NONE)
+    if (decision->rule != NULL && decision->cause == CAUSE_NONE) {
         rule = policy_text(replay->judge.policy, decision->rule->id);
-    else if (decision->kind == DECISION_DENY)
+    } else if (decision->kind == DECISION_DENY) {
         rule = SLICE("default");
+    }
     if (replay->json) {
         buf_printf(out, "{\"seq\":%llu,\"ts\":", (unsigned long long)event->seq);
         json_write_bytes(out, event->ts);
@@ -91,12 +95,13 @@ static void write_flip(struct replay *replay, const struct decided *event, bool 
     write_side(out, replay->json, decision_kind_name(kind_of(event->outcome)), event->rule);
     buf_text(out, replay->json ? ",\"to\":" : " -> ");
     write_side(out, replay->json, decision_kind_name(decision->kind), rule);
-    if (replay->json)
+    if (replay->json) {
         buf_printf(out, ",\"weaker\":%s,\"exact\":%s}\n", weaker ? "true" : "false",
                    exact ? "true" : "false");
-    else
+    } else {
         buf_printf(out, "%s%s\n", weaker ? "  WEAKER" : "  stricter",
                    exact ? "" : "  (its input was redacted or shortened in the journal)");
+    }
 }
 
 /* A call that people approved was `require` before they did: it flips only when the new policy does not ask.
@@ -105,10 +110,11 @@ static bool same(const struct replay *replay, const struct decided *event)
 {
     const struct decision *decision = &replay->judge.decision;
     uint32_t was = kind_of(event->outcome);
-    if (decision->kind == was)
+    if (decision->kind == was) {
         return true;
-    return was == DECISION_ALLOW && decision->kind == DECISION_REQUIRE && decision->rule && event->rule.len &&
-           slice_eq(policy_text(replay->judge.policy, decision->rule->id), event->rule);
+    }
+    return was == DECISION_ALLOW && decision->kind == DECISION_REQUIRE && decision->rule != NULL &&
+           event->rule.len && slice_eq(policy_text(replay->judge.policy, decision->rule->id), event->rule);
 }
 
 static void one_event(struct replay *replay, const struct decided *event)
@@ -119,8 +125,9 @@ static void one_event(struct replay *replay, const struct decided *event)
     bool exact = is_exact(replay, event);
     replay->events++;
     replay->inexact += !exact;
-    if (same(replay, event))
+    if (same(replay, event)) {
         return;
+    }
     bool weaker = decision_rank(replay->judge.decision.kind) < decision_rank(kind_of(event->outcome));
     replay->flips++;
     replay->weaker += weaker;
@@ -132,22 +139,28 @@ static int replay_files(struct replay *replay, const char *const *files, size_t 
     struct decided_reader reader;
     for (size_t i = 0; i < count; i++) {
         enum decided_result result;
-        if (!decided_open(&reader, files[i]))
+        if (!decided_open(&reader, files[i])) {
             return EXIT_UNABLE;
-        while ((result = decided_next(&reader)) == DECIDED_ONE)
-            if (reader.event.call_hash.len) /* a call that could not even be read has none */
+        }
+        while ((result = decided_next(&reader)) == DECIDED_ONE) {
+            if (reader.event.call_hash.len) { /* a call that could not even be read has none */
                 one_event(replay, &reader.event);
+            }
+        }
         decided_close(&reader);
-        if (result == DECIDED_FAILED)
+        if (result == DECIDED_FAILED) {
             return EXIT_UNABLE;
+        }
     }
-    if (!replay->json)
+    if (!replay->json) {
         buf_printf(&replay->out,
                    "%zu decision(s), %zu would have been different, %zu of them weaker; %zu judged by "
                    "what the journal kept of their input\n",
                    replay->events, replay->flips, replay->weaker, replay->inexact);
-    if (print(&replay->out) != EXIT_YES)
+    }
+    if (print(&replay->out) != EXIT_YES) {
         return EXIT_UNABLE;
+    }
     return replay->flips ? EXIT_NO : EXIT_YES;
 }
 
@@ -161,8 +174,9 @@ static int run(int argc, char **argv)
     const struct option_spec own[] = {{"state", OPTION_VALUE, &state}};
     int code = options_read(&options, &command_replay, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT,
                             own, 1);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     code = journals_find(&journals, &command_replay, (const char *const *)options.argv, (size_t)options.argc,
                          state);
     if (code == -1) {

@@ -27,14 +27,16 @@ static int run(int argc, char **argv)
     char request[CODE_LENGTH + 1];
     const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
     int code = options_read(&options, &command_reply, argc, argv, TAKES_STATE, own, 1);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (options.argc != 1 || !as || !*as)
+    }
+    if (options.argc != 1 || as == NULL || !*as) {
         code = usage_error(&command_reply, "name who answers with --as, and give the text as one argument");
-    else if (!reply_parse(slice_of(options.argv[0]), &yes, request))
+    } else if (!reply_parse(slice_of(options.argv[0]), &yes, request)) {
         code = EXIT_PASS_ON;
-    else
+    } else {
         code = answer_request(&command_reply, options.state_dir, slice_of(request), as, yes);
+    }
     options_finish(&options);
     return code;
 }

@@ -120,7 +120,7 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     }
     gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
     gate->no_weakening = own->no_weakening;
-    proxy->defaults.channel = slice_of(own->channel ? own->channel : "local");
+    proxy->defaults.channel = slice_of(own->channel != NULL ? own->channel : "local");
     return -1;
 }
 

@@ -9,10 +9,11 @@ static void write_uri(struct buf *out, struct slice name)
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
     buf_text(out, name.len && name.ptr[0] == '/' ? "\"file://" : "\"");
     for (size_t i = 0; i < name.len; i++) {
-        if (name.ptr[i] != '\0' && strchr(plain, name.ptr[i]))
+        if (name.ptr[i] != '\0' && strchr(plain, name.ptr[i]) != NULL) {
             buf_byte(out, name.ptr[i]);
-        else
+        } else {
             buf_printf(out, "%%%02X", (unsigned char)name.ptr[i]);
+        }
     }
     buf_byte(out, '"');
 }
@@ -26,17 +27,19 @@ static void write_result(struct buf *out, const struct finding *f, const char *l
     buf_text(out, "},\"locations\":[{\"physicalLocation\":{\"artifactLocation\":{\"uri\":");
     write_uri(out, f->file_name);
     buf_byte(out, '}');
-    if (f->line)
+    if (f->line) {
         buf_printf(out, ",\"region\":{\"startLine\":%u,\"startColumn\":%u}", f->line,
                    f->column ? f->column : 1);
+    }
     buf_text(out, "}}]}");
 }
 
 static void write_results(struct buf *out, const struct findings *findings, const char *level, bool *any)
 {
     for (size_t i = 0; i < findings->count; i++) {
-        if (*any)
+        if (*any) {
             buf_byte(out, ',');
+        }
         *any = true;
         write_result(out, &findings->list[i], level);
     }
@@ -49,12 +52,15 @@ static void write_rules(struct buf *out, const struct findings *findings, const 
     for (size_t i = 0; i < findings->count; i++) {
         struct slice code = slice_of(findings->list[i].code);
         bool seen = false;
-        for (size_t j = 0; j < i && !seen; j++)
+        for (size_t j = 0; j < i && !seen; j++) {
             seen = slice_is(code, findings->list[j].code);
-        for (size_t j = 0; before && j < before->count && !seen; j++)
+        }
+        for (size_t j = 0; before != NULL && j < before->count && !seen; j++) {
             seen = slice_is(code, before->list[j].code);
-        if (seen)
+        }
+        if (seen) {
             continue;
+        }
         buf_text(out, *any ? ",{\"id\":" : "{\"id\":");
         *any = true;
         json_write_string(out, code);

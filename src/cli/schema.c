@@ -10,8 +10,9 @@ static int run(int argc, char **argv)
 {
     struct options options;
     int code = options_read(&options, &command_schema, argc, argv, 0, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     struct buf out;
     buf_init(&out, 1u << 20);
     policy_write_schema(&out);

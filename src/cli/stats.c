@@ -33,22 +33,26 @@ static int run(int argc, char **argv)
     struct buf out;
     int code = options_read(&options, &command_stats, argc, argv,
                             TAKES_STATE | STATE_IS_THERE | TAKES_FORMAT | TAKES_NO_WORDS, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     buf_init(&out, (size_t)1 << 30);
     code = EXIT_UNABLE;
     if (counts_read(&counts, options.state_dir)) {
-        if (options.json)
+        if (options.json) {
             buf_byte(&out, '[');
-        else
+        } else {
             buf_text(&out, "     allow       deny    require  last                      rule\n");
+        }
         for (uint32_t id = 1; id <= counts.rules.count; id++) {
-            if (options.json && id > 1)
+            if (options.json && id > 1) {
                 buf_byte(&out, ',');
+            }
             write_one(&out, options.json, intern_text(&counts.rules, id), &counts.list[id - 1]);
         }
-        if (options.json)
+        if (options.json) {
             buf_text(&out, "]\n");
+        }
         code = print(&out);
     }
     counts_finish(&counts);

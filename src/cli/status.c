@@ -17,18 +17,19 @@ static void write_string(struct buf *out, const struct json_doc *doc, const stru
                          const char *key)
 {
     const struct json_value *value = json_get(doc, object, key);
-    if (json_is(value, JSON_STRING))
+    if (json_is(value, JSON_STRING)) {
         utf8_append_printable(out, json_str(value));
-    else if (json_is(value, JSON_NUMBER))
+    } else if (json_is(value, JSON_NUMBER)) {
         buf_slice(out, json_str(value));
-    else
+    } else {
         buf_byte(out, '-');
+    }
 }
 
 static void write_files(struct buf *out, const struct json_doc *doc, const struct json_value *policy)
 {
     const struct json_value *files = json_get(doc, policy, "files"), *f;
-    for (f = files ? json_first(doc, files) : NULL; f; f = json_right(doc, files, f)) {
+    for (f = files != NULL ? json_first(doc, files) : NULL; f != NULL; f = json_right(doc, files, f)) {
         buf_text(out, "    file     ");
         write_string(out, doc, f, "file");
         buf_text(out, "  (tier ");
@@ -37,7 +38,7 @@ static void write_files(struct buf *out, const struct json_doc *doc, const struc
         write_string(out, doc, f, "rules");
         buf_text(out, " rules, ");
         write_string(out, doc, f, "state");
-        if (json_get(doc, f, "why")) {
+        if (json_get(doc, f, "why") != NULL) {
             buf_text(out, ": ");
             write_string(out, doc, f, "why");
         }
@@ -86,10 +87,12 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting, 
     json_init(&doc);
     if (json_parse(&doc, buf_slice_of(json), &options, &error)) {
         const struct json_value *list = json_root(&doc), *v;
-        if (list->count == 0)
+        if (list->count == 0) {
             buf_text(out, "No gate is running.\n");
-        for (v = json_first(&doc, list); v; v = json_right(&doc, list, v))
+        }
+        for (v = json_first(&doc, list); v != NULL; v = json_right(&doc, list, v)) {
             write_gate(out, &doc, v);
+        }
     }
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
     buf_text(out, "standard places, used here without --policy:\n");
@@ -115,14 +118,16 @@ static int status(const struct options *options)
     buf_init(&error, 4096);
     bool absent = options_state_is_absent(options);
     struct people *people = absent ? NULL : people_open(options->state_dir, &error);
-    if (absent)
+    if (absent) {
         buf_text(&gates, "[]");
-    if (absent || (people && people_waiting(people, &requests, &waiting, &error) &&
+    }
+    if (absent || (people != NULL && people_waiting(people, &requests, &waiting, &error) &&
                    gates_write_json(options->state_dir, &gates, &error))) {
-        if (options->json)
+        if (options->json) {
             write_json(&out, &gates, waiting, &options->base);
-        else
+        } else {
             write_text(&out, &gates, waiting, &options->base);
+        }
         code = print(&out);
     } else {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
@@ -139,8 +144,9 @@ static int run(int argc, char **argv)
     struct options options;
     int code = options_read(&options, &command_status, argc, argv,
                             TAKES_STATE | TAKES_FORMAT | TAKES_PATHS | TAKES_NO_WORDS, NULL, 0);
-    if (code != -1)
+    if (code != -1) {
         return code;
+    }
     code = status(&options);
     options_finish(&options);
     return code;

@@ -41,7 +41,7 @@ static const struct {
     {SERVER | TOOL_PREFIX, 10},
     {TOOL, 10},
 };
-#define KINDS (sizeof kinds / sizeof *kinds)
+#define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 /* How many different values there are of each field. */
 struct sizes {
@@ -79,8 +79,9 @@ struct drawn {
 static uint32_t kind_of(uint32_t rule, uint32_t rules)
 {
     uint32_t kind = 0, at = (uint32_t)((uint64_t)rule * 1000 / rules);
-    while (kind < KINDS - 1 && at >= kinds[kind].of_1000)
+    while (kind < KINDS - 1 && at >= kinds[kind].of_1000) {
         at -= kinds[kind++].of_1000;
+    }
     return kind;
 }
 
@@ -110,17 +111,20 @@ static void write_tool(struct buf *buf, uint32_t tool)
 static void write_directory(struct buf *buf, uint32_t directory)
 {
     buf_printf(buf, "/srv/projects/team-%u", directory % 40);
-    if (directory % 4 != 0)
+    if (directory % 4 != 0) {
         buf_printf(buf, "/repository-%u", directory);
-    if (directory % 4 == 3)
+    }
+    if (directory % 4 == 3) {
         buf_text(buf, "/src/main");
+    }
 }
 
 static void write_args(struct buf *buf, const struct drawn *drawn)
 {
     buf_printf(buf, "\"mode_%u\":\"value %u\"", drawn->key, drawn->value);
-    if (drawn->fields & SECOND_ARG)
+    if (drawn->fields & SECOND_ARG) {
         buf_printf(buf, ",\"force\":%s", drawn->value % 2 ? "true" : "false");
+    }
 }
 
 /* ---- Rules ---- */
@@ -141,21 +145,26 @@ static void write_match(struct buf *buf, const struct drawn *drawn)
         buf_printf(buf, ",\"toolPrefix\":\"%.*s\"", (int)name.len - (int)(name.len > 12), name.ptr);
         buf_finish(&name);
     }
-    if (drawn->fields & SERVER)
+    if (drawn->fields & SERVER) {
         buf_printf(buf, ",\"server\":\"server-%u\"", drawn->server);
-    if (drawn->fields & CHANNEL)
+    }
+    if (drawn->fields & CHANNEL) {
         buf_printf(buf, ",\"channel\":\"C%07u\"", drawn->channel);
-    if (drawn->fields & THREAD)
+    }
+    if (drawn->fields & THREAD) {
         buf_printf(buf, ",\"thread_ts\":\"17%08u.000100\"", drawn->thread);
-    if (drawn->fields & ACTOR)
+    }
+    if (drawn->fields & ACTOR) {
         buf_printf(buf, ",\"actor\":\"%s\"", drawn->owner ? "session_owner" : "claude_process");
+    }
     if (drawn->fields & PREFIX) {
         buf_text(buf, ",\"pathPrefix\":\"");
         write_directory(buf, drawn->directory);
         buf_byte(buf, '"');
     }
-    if (drawn->fields & COMPONENT)
+    if (drawn->fields & COMPONENT) {
         buf_printf(buf, ",\"pathComponent\":\"%s\"", components[drawn->value % 5]);
+    }
     if (drawn->fields & (ARG | SECOND_ARG)) {
         buf_text(buf, ",\"argEquals\":{");
         write_args(buf, drawn);
@@ -204,8 +213,9 @@ static void write_call(struct buf *buf, const struct drawn *drawn, enum syntheti
         static const char words[] =
             "The quick brown fox jumps over the lazy dog, and then it does so again; ";
         buf_text(buf, ",\"content\":\"");
-        while (buf->len - begin + 3 < CALL_BYTES)
-            buf_byte(buf, words[(buf->len - begin) % (sizeof words - 1)]);
+        while (buf->len - begin + 3 < CALL_BYTES) {
+            buf_byte(buf, words[(buf->len - begin) % (sizeof(words) - 1)]);
+        }
         buf_byte(buf, '"');
     }
     buf_text(buf, "}}\n");

@@ -37,15 +37,16 @@ static bool as_wanted(const struct json_doc *want_doc, const struct json_value *
     bool equal = true;
     buf_init(&a, 1u << 20);
     buf_init(&b, 1u << 20);
-    for (const struct json_value *key = json_first(want_doc, want); key && equal;
+    for (const struct json_value *key = json_first(want_doc, want); key != NULL && equal;
          key = json_right(want_doc, want, key)) {
         const struct json_value *got = json_get_slice(got_doc, json_root(got_doc), json_str(key));
         buf_reset(&a);
         buf_reset(&b);
         json_write_canonical(&a, want_doc, json_member_value(key), JSON_NUMBER_EXACT);
-        if (got)
+        if (got != NULL) {
             json_write_canonical(&b, got_doc, got, JSON_NUMBER_EXACT);
-        equal = got && buf_ok(&a) && buf_ok(&b) && slice_eq(buf_slice_of(&a), buf_slice_of(&b));
+        }
+        equal = got != NULL && buf_ok(&a) && buf_ok(&b) && slice_eq(buf_slice_of(&a), buf_slice_of(&b));
     }
     buf_finish(&a);
     buf_finish(&b);
@@ -92,27 +93,32 @@ static bool one_test(struct suite *suite, struct slice line)
     const struct json_value *root = json_root(doc), *name = json_get(doc, root, "name"),
                             *call = json_get(doc, root, "call"), *want = json_get(doc, root, "want"),
                             *now = json_get(doc, root, "now"), *list = json_get(doc, root, "approvals");
-    if (!json_is(name, JSON_STRING) || !call || !json_is(want, JSON_OBJECT) || want->count == 0)
+    if (!json_is(name, JSON_STRING) || call == NULL || !json_is(want, JSON_OBJECT) || want->count == 0) {
         return bad_line(suite, 0, "wanted {\"name\",\"call\",\"approvals\"?,\"now\"?,\"want\"}");
+    }
     int64_t time = 0;
-    if (now && (!json_is(now, JSON_NUMBER) || json_number_int(json_str(now), &time) != JSON_INT_OK))
+    if (now != NULL && (!json_is(now, JSON_NUMBER) || json_number_int(json_str(now), &time) != JSON_INT_OK)) {
         return bad_line(suite, now->offset, "`now` is a whole number of milliseconds");
-    if (list && !approvals_from_json(&approvals, suite->judge.policy, doc, list))
+    }
+    if (list != NULL && !approvals_from_json(&approvals, suite->judge.policy, doc, list)) {
         return bad_line(suite, list->offset, "these are no approvals");
+    }
 
     suite->judge.approvals =
         (struct approvals){.list = approvals.list, .count = approvals.count, .now = time};
     struct decision decision = judge_text(&suite->judge, json_text_of(doc, call));
-    if (decision.rule && decision.cause == CAUSE_NONE)
+    if (decision.rule != NULL && decision.cause == CAUSE_NONE) {
         suite->reached[decision.rule - suite->judge.policy->rules] = true;
+    }
     buf_reset(&suite->text);
     decision_write_json(&suite->text, suite->judge.policy, &decision);
     bool read = json_parse(&suite->got, buf_slice_of(&suite->text), &options, &error);
-    if (read && as_wanted(doc, want, &suite->got))
+    if (read && as_wanted(doc, want, &suite->got)) {
         suite->passed++;
-    else
+    } else {
         report(suite, json_str(name), json_text_of(doc, want), buf_slice_of(&suite->text),
                json_text_of(doc, call));
+    }
     approvals_finish(&approvals);
     return true;
 }
@@ -124,18 +130,21 @@ static bool run_file(struct suite *suite, const char *file)
     enum line_result result;
     bool ok = true;
     int fd = calls_open(file);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     suite->file = file;
     suite->number = 0;
     lines_init(&lines, fd, LIMIT_MESSAGE_BYTES);
     while (ok && (result = lines_next(&lines, &line)) != LINE_END) {
         suite->number++;
-        if (result == LINE_READ && line.len == 0)
+        if (result == LINE_READ && line.len == 0) {
             continue;
+        }
         ok = result == LINE_READ && one_test(suite, line);
-        if (result != LINE_READ)
+        if (result != LINE_READ) {
             say("%s:%zu: the line cannot be read", file, suite->number);
+        }
     }
     lines_finish(&lines);
     close(fd);
@@ -150,8 +159,9 @@ static bool write_coverage(struct suite *suite, int64_t least)
     uint32_t speakers = 0, reached = 0;
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         const struct rule *rule = &policy->rules[i];
-        if (rule->speaker != i)
+        if (rule->speaker != i) {
             continue;
+        }
         speakers++;
         if (suite->reached[i]) {
             reached++;
@@ -171,16 +181,20 @@ static bool write_coverage(struct suite *suite, int64_t least)
 static int run_suite(struct suite *suite, const struct options *options, int64_t least)
 {
     bool ok = true;
-    for (int i = 0; i < options->argc && ok; i++)
+    for (int i = 0; i < options->argc && ok; i++) {
         ok = run_file(suite, options->argv[i]);
-    if (!ok)
+    }
+    if (!ok) {
         return EXIT_UNABLE;
+    }
     bool covered = write_coverage(suite, least);
-    if (!covered)
+    if (!covered) {
         buf_printf(&suite->out, "FAIL: fewer than %lld %% of the rules were reached\n", (long long)least);
+    }
     buf_printf(&suite->out, "%zu passed, %zu failed\n", suite->passed, suite->failed);
-    if (print(&suite->out) != EXIT_YES)
+    if (print(&suite->out) != EXIT_YES) {
         return EXIT_UNABLE;
+    }
     return suite->failed == 0 && covered ? EXIT_YES : EXIT_NO;
 }
 
@@ -188,11 +202,12 @@ static int test(struct options *options, int64_t least)
 {
     static struct suite suite;
     struct policy *policy = options_load_policy(&command_test, options);
-    if (!policy)
+    if (policy == NULL) {
         return EXIT_UNABLE;
+    }
     int code = EXIT_UNABLE;
-    suite.reached = calloc(policy->rule_count + 1u, sizeof *suite.reached);
-    if (suite.reached && judge_init(&suite.judge, policy, &options->base)) {
+    suite.reached = calloc(policy->rule_count + 1u, sizeof(*suite.reached));
+    if (suite.reached != NULL && judge_init(&suite.judge, policy, &options->base)) {
         json_init(&suite.line);
         json_init(&suite.got);
         buf_init(&suite.text, LIMIT_MESSAGE_BYTES * 7u);
@@ -218,14 +233,16 @@ static int run(int argc, char **argv)
     int64_t least = 0;
     const struct option_spec own[] = {{"min-coverage", OPTION_VALUE, &coverage}};
     int code = options_read(&options, &command_test, argc, argv, TAKES_POLICY | TAKES_PATHS, own, 1);
-    if (code != -1)
+    if (code != -1) {
         return code;
-    if (coverage && !option_number(coverage, 0, 100, &least))
+    }
+    if (coverage != NULL && !option_number(coverage, 0, 100, &least)) {
         code = usage_error(&command_test, "--min-coverage is a whole number from 0 to 100");
-    else if (options.argc < 1)
+    } else if (options.argc < 1) {
         code = usage_error(&command_test, "name a file of tests");
-    else
+    } else {
         code = test(&options, least);
+    }
     options_finish(&options);
     return code;
 }

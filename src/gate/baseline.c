@@ -26,8 +26,9 @@ static void write_baseline(struct buf *buf, const struct sources *sources, const
     buf_text(buf, ",\"sources\":[");
     for (size_t i = 0; i < sources->count && i < texts->count; i++) {
         const struct source_file *file = &sources->files[i];
-        if (texts->states[i] != SOURCE_USED)
+        if (texts->states[i] != SOURCE_USED) {
             continue;
+        }
         buf_text(buf, any ? ",{\"name\":" : "{\"name\":");
         any = true;
         json_write_bytes(buf, slice_of(file->path));
@@ -41,15 +42,18 @@ static void write_baseline(struct buf *buf, const struct sources *sources, const
 static bool write_file(int dir, const struct buf *text)
 {
     int fd = openat(dir, BASELINE_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     struct slice left = buf_slice_of(text);
     while (left.len > 0) {
         ssize_t n = write(fd, left.ptr, left.len);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             break;
+        }
         left = slice_from(left, (size_t)n);
     }
     bool written = left.len == 0 && fsync(fd) == 0;
@@ -87,7 +91,7 @@ static bool digest_is(const struct sources *sources, const struct path_base *bas
     findings_init(&errors);
     struct policy *policy = sources_load(sources, base, texts, &errors);
     sources_write_errors(ret_error, &errors);
-    bool equal = policy && policy_digest(policy, hex) && slice_is(digest, hex);
+    bool equal = policy != NULL && policy_digest(policy, hex) && slice_is(digest, hex);
     policy_destroy(policy);
     findings_finish(&errors);
     return equal;
@@ -101,10 +105,12 @@ bool gate_acknowledge(const char *state_dir, const struct sources *sources, cons
     struct buf text;
     bool done = sources_init(&behind_admin);
     buf_init(&text, BASELINE_CEILING);
-    for (size_t i = 0; i < sources->count && done; i++)
+    for (size_t i = 0; i < sources->count && done; i++) {
         done = sources_add_file(&behind_admin, &sources->files[i]);
-    if (sources->count == 0 || strcmp(sources->files[0].path, SOURCES_ADMIN_FILE) != 0)
+    }
+    if (sources->count == 0 || strcmp(sources->files[0].path, SOURCES_ADMIN_FILE) != 0) {
         done = done && sources_add_places(&behind_admin, base, false);
+    }
     /* Gates always load the admin file, too: whichever of the two the digest names, both are the baseline. */
     if (done && !digest_is(&behind_admin, base, &texts, digest, ret_error) &&
         !digest_is(sources, base, &alone, digest, ret_error)) {
@@ -127,13 +133,15 @@ bool gate_acknowledge(const char *state_dir, const struct sources *sources, cons
 static bool read_baseline(int dir, struct buf *text)
 {
     int fd = openat(dir, BASELINE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     ssize_t n = -1;
     char *room;
     while ((room = buf_reserve(text, 64 << 10)) != NULL &&
-           ((n = read(fd, room, 64 << 10)) > 0 || (n < 0 && errno == EINTR)))
+           ((n = read(fd, room, 64 << 10)) > 0 || (n < 0 && errno == EINTR))) {
         buf_added(text, n > 0 ? (size_t)n : 0);
+    }
     close(fd);
     errno = EIO;
     return n == 0;
@@ -153,16 +161,17 @@ static struct policy *load(const struct json_doc *doc)
     struct findings errors;
     size_t count = 0;
     struct policy_source *sources =
-        json_is(list, JSON_ARRAY) ? calloc((size_t)list->count + 1, sizeof *sources) : NULL;
+        json_is(list, JSON_ARRAY) ? calloc((size_t)list->count + 1, sizeof(*sources)) : NULL;
     findings_init(&errors);
-    for (v = sources ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
+    for (v = sources != NULL ? json_first(doc, list) : NULL; v != NULL; v = json_right(doc, list, v)) {
         struct policy_source *source = &sources[count++];
         *source = (struct policy_source){
             .name = text_of(doc, v, "name"), .text = text_of(doc, v, "text"), .tier = TIER_DEFAULT};
         source->at_tier = tier_from_name(text_of(doc, v, "tier"), &source->tier);
     }
-    if (sources && base.cwd.ptr && base.home.ptr)
+    if (sources != NULL && base.cwd.ptr != NULL && base.home.ptr != NULL) {
         policy = policy_load(sources, count, &base, &errors);
+    }
     findings_finish(&errors);
     free(sources);
     return policy;
@@ -183,8 +192,9 @@ enum baseline_result baseline_load(int state_dir, struct policy **ret_policy, st
                (*ret_policy = load(&doc)) != NULL) {
         result = BASELINE_READ;
     }
-    if (result == BASELINE_FAILED)
+    if (result == BASELINE_FAILED) {
         buf_text(ret_error, BASELINE_FILE " of the state directory is damaged; acknowledge a policy anew");
+    }
     json_finish(&doc);
     buf_finish(&text);
     return result;

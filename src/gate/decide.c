@@ -9,10 +9,12 @@ bool decider_init(struct decider *decider)
 {
     *decider = (struct decider){0};
     buf_init(&decider->text, CALL_TEXT_CEILING);
-    if (!readings_init(&decider->readings))
+    if (!readings_init(&decider->readings)) {
         return false;
-    if (facts_init(&decider->facts))
+    }
+    if (facts_init(&decider->facts)) {
         return true;
+    }
     readings_finish(&decider->readings);
     return false;
 }
@@ -38,18 +40,22 @@ bool decide_hash(struct decider *decider, const struct call *call, uint8_t ret_h
             buf_init(&decider->text, CALL_TEXT_CEILING);
         }
     }
-    if (decider->hashed)
+    if (decider->hashed) {
         memcpy(ret_hash, decider->call_hash, 32);
+    }
     return decider->hashed;
 }
 
 static bool needs_hash(const struct approvals *approvals)
 {
-    if (approvals->call_hash)
+    if (approvals->call_hash != NULL) {
         return false;
-    for (size_t i = 0; i < approvals->count; i++)
-        if (approvals->list[i].for_call)
+    }
+    for (size_t i = 0; i < approvals->count; i++) {
+        if (approvals->list[i].for_call) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -72,13 +78,15 @@ struct decision decide(struct decider *decider, const struct policy *policy, con
     default:
         return denied(CAUSE_INTERNAL);
     }
-    if (!facts_make(&decider->facts, policy, call))
+    if (!facts_make(&decider->facts, policy, call)) {
         return denied(CAUSE_INTERNAL);
+    }
     struct approvals with_hash = *approvals;
     uint8_t hash[32];
     if (needs_hash(approvals)) {
-        if (!decide_hash(decider, call, hash))
+        if (!decide_hash(decider, call, hash)) {
             return denied(CAUSE_INTERNAL);
+        }
         with_hash.call_hash = hash;
     }
     return policy_evaluate(policy, &decider->facts, decider->readings.list, decider->readings.count,

@@ -16,21 +16,25 @@ bool desk_open(struct desk *desk, const char *state_dir, enum journal_fsync fsyn
     *desk = (struct desk){.dir = -1};
     arena_init(&desk->arena, 256u << 20);
     desk->dir = state_open(state_dir, ret_error);
-    if (desk->dir < 0)
+    if (desk->dir < 0) {
         return false;
+    }
     desk->journal = journal_open(desk->dir, STATE_JOURNAL, fsync, boot_detail, ret_error);
-    if (!desk->journal)
+    if (desk->journal == NULL) {
         return false;
-    if (random_bytes(&desk->correlation, sizeof desk->correlation))
+    }
+    if (random_bytes(&desk->correlation, sizeof(desk->correlation))) {
         return true;
+    }
     buf_text(ret_error, "no random numbers");
     return false;
 }
 
 bool desk_open_store(struct desk *desk, const char *state_dir, struct buf *ret_error)
 {
-    if (!desk->store)
+    if (desk->store == NULL) {
         desk->store = store_open(state_dir, ret_error);
+    }
     return desk->store != NULL;
 }
 
@@ -38,8 +42,9 @@ void desk_close(struct desk *desk)
 {
     store_close(desk->store);
     journal_close(desk->journal);
-    if (desk->dir >= 0)
+    if (desk->dir >= 0) {
         close(desk->dir);
+    }
     arena_finish(&desk->arena);
     *desk = (struct desk){.dir = -1};
 }
@@ -70,8 +75,9 @@ bool desk_stage_request(struct desk *desk, const char *kind, const struct reques
     buf_init(&detail, 4096);
     buf_printf(&detail, "{\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld", request->code,
                request->given, request->needed, (long long)request->number);
-    if (answer)
+    if (answer != NULL) {
         buf_printf(&detail, ",\"answer\":\"%s\"", answer);
+    }
     if (by.len) {
         buf_text(&detail, ",\"by\":");
         json_write_bytes(&detail, by);
@@ -96,16 +102,19 @@ bool desk_stage_request(struct desk *desk, const char *kind, const struct reques
 
 bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t count, struct slice by)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!desk_stage_request(desk, kind_of_end(ended[i].state), &ended[i], by, NULL))
+    for (size_t i = 0; i < count; i++) {
+        if (!desk_stage_request(desk, kind_of_end(ended[i].state), &ended[i], by, NULL)) {
             return false;
+        }
+    }
     return true;
 }
 
 void desk_sweep(struct desk *desk, struct times now)
 {
-    if (!desk->store || !store_sweep_due(desk->store, now) || !store_begin(desk->store))
+    if (desk->store == NULL || !store_sweep_due(desk->store, now) || !store_begin(desk->store)) {
         return;
+    }
     struct request *ended = NULL;
     size_t count = 0;
     struct buf error;

@@ -12,20 +12,22 @@ void gate_tell(struct gate *gate, const char *format, ...)
 {
     char line[4096];
     va_list args;
-    if (!gate->options.say)
+    if (gate->options.say == NULL) {
         return;
+    }
     va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
+    vsnprintf(line, sizeof(line), format, args);
     va_end(args);
     gate->options.say(line);
 }
 
 void gate_tell_journal(struct gate *gate, struct slice why)
 {
-    if (!gate->told)
+    if (!gate->told) {
         gate_tell(gate, "the journal cannot be written: %.*s: %s", SLICE_FMT(why),
                   gate->options.journal_optional ? "going on without a record (--journal=optional)"
                                                  : "calls that would be allowed are denied until it can be");
+    }
     gate->told = true;
 }
 
@@ -47,15 +49,15 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
     struct policy *policy = gate_load(gate, &texts, &errors);
     sources_write_errors(ret_error, &errors);
     findings_finish(&errors);
-    bool adopted = policy && gate_adopt(gate, policy, &texts);
+    bool adopted = policy != NULL && gate_adopt(gate, policy, &texts);
     source_texts_finish(&texts);
     return adopted && (!gate->options.no_weakening || keep_first(gate));
 }
 
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
 {
-    struct gate *gate = calloc(1, sizeof *gate);
-    if (!gate) {
+    struct gate *gate = calloc(1, sizeof(*gate));
+    if (gate == NULL) {
         buf_text(ret_error, "no memory");
         return NULL;
     }
@@ -75,18 +77,21 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
                                     registry_enter(&gate->registry, gate->desk.dir, ret_error)));
     gate->registered = open && !options->brief;
     buf_finish(&boot);
-    if (open && load_first(gate, ret_error))
+    if (open && load_first(gate, ret_error)) {
         return gate;
+    }
     gate_close(gate);
     return NULL;
 }
 
 void gate_close(struct gate *gate)
 {
-    if (!gate)
+    if (gate == NULL) {
         return;
-    if (gate->registered)
+    }
+    if (gate->registered) {
         registry_leave(&gate->registry);
+    }
     desk_close(&gate->desk);
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
@@ -110,11 +115,12 @@ bool gate_commit(struct gate *gate)
     struct buf error;
     buf_init(&error, 4096);
     bool written = journal_commit(gate->desk.journal, gate->turn_flush, &error) && !gate->turn_failed;
-    if (!written)
+    if (!written) {
         gate_tell_journal(gate,
                           error.len ? buf_slice_of(&error) : SLICE("an event is too large, or no memory"));
-    else
+    } else {
         gate->told = false;
+    }
     buf_finish(&error);
     gate->turn_failed = false;
     gate->turn_flush = false;
@@ -168,8 +174,9 @@ void gate_withdraw(struct gate *gate, const struct held *held)
     buf_init(&error, 4096);
     arena_reset(&gate->desk.arena);
     /* What the turn has staged is not a part of this transaction. */
-    if (!journal_commit(gate->desk.journal, gate->turn_flush, &error))
+    if (!journal_commit(gate->desk.journal, gate->turn_flush, &error)) {
         gate->turn_failed = true;
+    }
     bool done = !gate->turn_failed && store_begin(gate->desk.store) &&
                 store_withdraw(gate->desk.store, held->number, &gate->desk.arena, &request) == STORE_DONE &&
                 desk_stage_ends(&gate->desk, &request, 1, (struct slice){0}) &&

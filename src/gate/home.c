@@ -11,13 +11,17 @@ static bool find(struct passwd *entry, char *strings, size_t size)
 #ifdef CALLGATE_STATIC
     /* The database's other sources are shared objects, which the environment could choose. */
     FILE *file = fopen("/etc/passwd", "re");
-    while (file && fgetpwent_r(file, entry, strings, size, &found) == 0 && found->pw_uid != getuid())
+    while (file != NULL && fgetpwent_r(file, entry, strings, size, &found) == 0 &&
+           found->pw_uid != getuid()) {
         found = NULL;
-    if (file)
+    }
+    if (file != NULL) {
         fclose(file);
+    }
 #else
-    if (getpwuid_r(getuid(), entry, strings, size, &found) != 0)
+    if (getpwuid_r(getuid(), entry, strings, size, &found) != 0) {
         found = NULL;
+    }
 #endif
     return found != NULL;
 }
@@ -26,16 +30,18 @@ bool gate_home_dir(struct buf *ret_path)
 {
     struct passwd entry;
     char strings[16 << 10];
-    if (!find(&entry, strings, sizeof strings) || entry.pw_dir[0] != '/')
+    if (!find(&entry, strings, sizeof(strings)) || entry.pw_dir[0] != '/') {
         return false;
+    }
     buf_text(ret_path, entry.pw_dir);
     return buf_ok(ret_path);
 }
 
 bool gate_default_state_dir(struct buf *ret_path)
 {
-    if (!gate_home_dir(ret_path))
+    if (!gate_home_dir(ret_path)) {
         return false;
+    }
     buf_text(ret_path, "/.local/state/callgate");
     return buf_ok(ret_path);
 }

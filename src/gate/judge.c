@@ -27,27 +27,34 @@ bool judged_paths(const struct readings *readings, struct arena *arena, struct s
                   size_t *ret_count)
 {
     size_t count = 0;
-    struct slice *paths = arena_array(arena, readings->count + 1, sizeof *paths);
-    const struct slice **sorted = arena_array(arena, readings->count + 1, sizeof *sorted);
-    if (!paths || !sorted)
+    struct slice *paths = arena_array(arena, readings->count + 1, sizeof(*paths));
+    const struct slice **sorted = arena_array(arena, readings->count + 1, sizeof(*sorted));
+    if (paths == NULL || sorted == NULL) {
         return false;
-    for (size_t i = 0; i < readings->count; i++)
-        if (readings->list[i].kind == READING_PATH)
+    }
+    for (size_t i = 0; i < readings->count; i++) {
+        if (readings->list[i].kind == READING_PATH) {
             paths[count++] = readings->list[i].path;
+        }
+    }
     /* Several splits of a name give the same paths again: keep the first of each, in order. */
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         sorted[i] = &paths[i];
-    qsort(sorted, count, sizeof *sorted, compare_paths);
+    }
+    qsort(sorted, count, sizeof(*sorted), compare_paths);
     for (size_t i = 1, first = 0; i < count; i++) {
-        if (slice_eq(*sorted[i], *sorted[first]))
+        if (slice_eq(*sorted[i], *sorted[first])) {
             paths[sorted[i] - paths].ptr = NULL;
-        else
+        } else {
             first = i;
+        }
     }
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (paths[i].ptr)
+    for (size_t i = 0; i < count; i++) {
+        if (paths[i].ptr != NULL) {
             paths[kept++] = paths[i];
+        }
+    }
     *ret_paths = paths;
     *ret_count = kept;
     return true;
@@ -79,15 +86,18 @@ static const struct call_name *name_of(const struct judged *judged, const struct
 
 static void stage(struct gate *gate, const struct event *event)
 {
-    if (!journal_stage(gate->desk.journal, event))
+    if (!journal_stage(gate->desk.journal, event)) {
         gate->turn_failed = true;
+    }
 }
 
 static struct slice rule_id(const struct gate *gate, const struct decision *decision)
 {
-    bool decided = decision->rule && decision->cause != CAUSE_UNREADABLE && decision->cause != CAUSE_INTERNAL;
-    if (decided)
+    bool decided =
+        decision->rule != NULL && decision->cause != CAUSE_UNREADABLE && decision->cause != CAUSE_INTERNAL;
+    if (decided) {
         return policy_text(gate->policy, decision->rule->id);
+    }
     return decision->kind == DECISION_ALLOW ? (struct slice){0} : SLICE("default");
 }
 
@@ -164,9 +174,11 @@ static struct outcome allow(struct gate *gate, struct judged *judged)
 static const struct rule *rule_by_id(const struct policy *policy, struct slice text)
 {
     uint32_t id = intern_find(&policy->symbols, text);
-    for (uint32_t i = 0; id && i < policy->rule_count; i++)
-        if (policy->rules[i].id == id)
+    for (uint32_t i = 0; id && i < policy->rule_count; i++) {
+        if (policy->rules[i].id == id) {
             return &policy->rules[i];
+        }
+    }
     return NULL;
 }
 
@@ -184,8 +196,9 @@ static bool rule_digest(const struct policy *policy, const struct rule *rule, ui
 static bool same_rule(const struct policy *policy, const struct rule *rule, const struct request *request)
 {
     uint8_t digest[HASH_SIZE];
-    if (!rule)
+    if (rule == NULL) {
         return slice_is(request->rule, "default");
+    }
     return slice_eq(policy_text(policy, rule->id), request->rule) && rule_digest(policy, rule, digest) &&
            memcmp(digest, request->rule_digest, HASH_SIZE) == 0;
 }
@@ -199,17 +212,20 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
     struct grant *grants = NULL;
     size_t count = 0, kept = 0;
     if (store_grants(gate->desk.store, call->channel, call->thread, now, &gate->desk.arena, &grants,
-                     &count) != STORE_DONE)
+                     &count) != STORE_DONE) {
         return false;
-    struct approval *list = arena_array(&gate->desk.arena, count + 1, sizeof *list);
-    if (!list)
+    }
+    struct approval *list = arena_array(&gate->desk.arena, count + 1, sizeof(*list));
+    if (list == NULL) {
         return false;
+    }
     for (size_t i = 0; i < count; i++) {
         const struct rule *rule = rule_by_id(gate->policy, grants[i].rule);
         uint8_t digest[HASH_SIZE];
-        if (!rule || !rule_digest(gate->policy, rule, digest) ||
-            memcmp(digest, grants[i].rule_digest, HASH_SIZE) != 0)
+        if (rule == NULL || !rule_digest(gate->policy, rule, digest) ||
+            memcmp(digest, grants[i].rule_digest, HASH_SIZE) != 0) {
             continue;
+        }
         struct approval *approval = &list[kept++];
         *approval = (struct approval){
             .rule = (uint32_t)(rule - gate->policy->rules),
@@ -219,10 +235,10 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
             .expires = grants[i].expires,
             .for_call = grants[i].for_call,
         };
-        memcpy(approval->call_hash, grants[i].call_hash, sizeof approval->call_hash);
+        memcpy(approval->call_hash, grants[i].call_hash, sizeof(approval->call_hash));
     }
-    const struct rule *own = approved ? rule_by_id(gate->policy, approved->rule) : NULL;
-    if (own && judged->hashed && same_rule(gate->policy, own, approved)) {
+    const struct rule *own = approved != NULL ? rule_by_id(gate->policy, approved->rule) : NULL;
+    if (own != NULL && judged->hashed && same_rule(gate->policy, own, approved)) {
         struct approval *approval = &list[kept++];
         *approval = (struct approval){
             .rule = (uint32_t)(own - gate->policy->rules),
@@ -232,7 +248,7 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
             .expires = now.wall_ms + 1,
             .for_call = true,
         };
-        memcpy(approval->call_hash, judged->hash, sizeof approval->call_hash);
+        memcpy(approval->call_hash, judged->hash, sizeof(approval->call_hash));
     }
     ret_approvals->list = list;
     ret_approvals->count = kept;
@@ -244,17 +260,19 @@ static bool write_terms(const struct gate *gate, const struct judged *judged, st
 {
     const struct rule *rule = judged->decision.rule;
     bool unknown = judged->decision.cause == CAUSE_UNKNOWN_INPUT;
-    if (rule && !rule_digest(gate->policy, rule, ret_request->rule_digest))
+    if (rule != NULL && !rule_digest(gate->policy, rule, ret_request->rule_digest)) {
         return false;
-    ret_request->rule = rule ? policy_text(gate->policy, rule->id) : SLICE("default");
+    }
+    ret_request->rule = rule != NULL ? policy_text(gate->policy, rule->id) : SLICE("default");
     /* A rule that only might have decided sets no terms. */
-    ret_request->ttl_ms = rule && !unknown ? rule->ttl_ms : DEFAULT_TTL_MS;
-    ret_request->needed = rule && !unknown ? rule->approvers : 1;
+    ret_request->ttl_ms = rule != NULL && !unknown ? rule->ttl_ms : DEFAULT_TTL_MS;
+    ret_request->needed = rule != NULL && !unknown ? rule->approvers : 1;
     /* Of an unknown input nobody can say that another call is the same: the answer covers this one alone. */
     ret_request->for_call = unknown || rule->scope == SCOPE_CALL;
-    if (!judged->hashed)
-        return random_bytes(ret_request->call_hash, sizeof ret_request->call_hash);
-    memcpy(ret_request->call_hash, judged->hash, sizeof ret_request->call_hash);
+    if (!judged->hashed) {
+        return random_bytes(ret_request->call_hash, sizeof(ret_request->call_hash));
+    }
+    memcpy(ret_request->call_hash, judged->hash, sizeof(ret_request->call_hash));
     return true;
 }
 
@@ -264,19 +282,22 @@ static bool write_request(struct gate *gate, const struct judged *judged, struct
 {
     const struct call *call = judged->call;
     const struct call_name *name = name_of(judged, &gate->decider.readings);
-    if (call->input)
+    if (call->input != NULL) {
         redact_write(input, call->doc, call->input);
-    else
+    } else {
         json_write_bytes(input, call->preview);
+    }
     buf_byte(paths, '[');
     for (size_t i = 0; i < judged->path_count; i++) {
-        if (i)
+        if (i) {
             buf_byte(paths, ',');
+        }
         json_write_bytes(paths, judged->paths[i]);
     }
     buf_byte(paths, ']');
-    if (!buf_ok(input) || !buf_ok(paths) || !write_terms(gate, judged, ret_request))
+    if (!buf_ok(input) || !buf_ok(paths) || !write_terms(gate, judged, ret_request)) {
         return false;
+    }
     ret_request->tool = name->tool;
     ret_request->server = name->has_server ? name->server : (struct slice){0};
     ret_request->channel = call->channel;
@@ -291,9 +312,10 @@ static void stage_require(struct gate *gate, struct judged *judged, const struct
 {
     struct buf detail;
     buf_init(&detail, 4096);
-    if (asked)
+    if (asked != NULL) {
         buf_printf(&detail, "{\"approvers\":%u,\"code\":\"%s\",\"request\":%lld,\"ttlMs\":%u}", asked->needed,
                    asked->code, (long long)asked->number, asked->ttl_ms);
+    }
     stage_decision(gate, judged, "policy.require", "require", buf_slice_of(&detail));
     buf_finish(&detail);
 }
@@ -317,20 +339,24 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
                              struct slice wanted_code, struct times now, struct request *ret_asked)
 {
     bool existing = false;
-    if (!write_turn(gate))
+    if (!write_turn(gate)) {
         return STORE_FAILED;
+    }
     desk_sweep(&gate->desk, now);
-    if (!store_begin(gate->desk.store))
+    if (!store_begin(gate->desk.store)) {
         return STORE_FAILED;
+    }
     enum store_result result =
         store_ask(gate->desk.store, request, wanted_code, now, &gate->desk.arena, ret_asked, &existing);
     if (result == STORE_DONE) {
         stage_require(gate, judged, ret_asked);
-        if (!write_turn(gate) || !store_commit(gate->desk.store))
+        if (!write_turn(gate) || !store_commit(gate->desk.store)) {
             result = STORE_FAILED;
+        }
     }
-    if (result != STORE_DONE)
+    if (result != STORE_DONE) {
         store_rollback(gate->desk.store);
+    }
     return result;
 }
 
@@ -344,19 +370,21 @@ static struct outcome hold(struct gate *gate, struct judged *judged, struct slic
     buf_init(&paths, 32u << 20);
     enum store_result result = STORE_FAILED;
     if (write_request(gate, judged, &request, &input, &paths) &&
-        hash_of_shown(&gate->decider.readings, held.held.shown))
+        hash_of_shown(&gate->decider.readings, held.held.shown)) {
         result = ask(gate, judged, &request, wanted_code, now, &asked);
+    }
     buf_finish(&input);
     buf_finish(&paths);
-    if (result == STORE_TOO_MANY)
+    if (result == STORE_TOO_MANY) {
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("too many requests wait for this session"));
+    }
     if (result != STORE_DONE) {
         gate_tell(gate, "a call cannot be put before people: %s", store_error(gate->desk.store));
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the request cannot be put before people"));
     }
     held.held.number = asked.number;
     held.held.needed = asked.needed;
-    memcpy(held.held.code, asked.code, sizeof held.held.code);
+    memcpy(held.held.code, asked.code, sizeof(held.held.code));
     return held;
 }
 
@@ -372,8 +400,8 @@ static struct outcome unheld(struct gate *gate, struct judged *judged)
 static bool as_shown(struct gate *gate, const struct held *prior)
 {
     uint8_t shown[APPROVAL_HASH];
-    return !prior ||
-           (hash_of_shown(&gate->decider.readings, shown) && memcmp(shown, prior->shown, sizeof shown) == 0);
+    return prior == NULL ||
+           (hash_of_shown(&gate->decider.readings, shown) && memcmp(shown, prior->shown, sizeof(shown)) == 0);
 }
 
 /* A call that a rule wants approved: what have people said so far? `approved` is its own request, approved
@@ -386,10 +414,12 @@ static struct outcome consult(struct gate *gate, struct judged *judged, const st
     struct decision without = judged->decision;
     bool refused = false;
     if (judged->hashed && store_refused(gate->desk.store, call->channel, call->thread, judged->hash, now,
-                                        &refused) != STORE_DONE)
+                                        &refused) != STORE_DONE) {
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be read"));
-    if (refused)
+    }
+    if (refused) {
         return deny_because(gate, judged, CAUSE_NONE, SLICE("refused by a person"));
+    }
 
     struct approvals approvals = {
         .now = now.wall_ms,
@@ -397,19 +427,22 @@ static struct outcome consult(struct gate *gate, struct judged *judged, const st
         .thread = call->thread,
         .call_hash = judged->hash,
     };
-    if (!live_approvals(gate, judged, approved, now, &approvals))
+    if (!live_approvals(gate, judged, approved, now, &approvals)) {
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be read"));
-    if (!call->input && approved && same_rule(gate->policy, without.rule, approved)) {
+    }
+    if (call->input == NULL && approved != NULL && same_rule(gate->policy, without.rule, approved)) {
         judged->decision =
             (struct decision){.kind = DECISION_ALLOW, .rule = without.rule, .by_approval = true};
     } else if (approvals.count && without.cause != CAUSE_UNKNOWN_INPUT) {
         judged->decision = policy_evaluate(gate->policy, &gate->decider.facts, gate->decider.readings.list,
                                            gate->decider.readings.count, &approvals);
     }
-    if (judged->decision.kind == DECISION_ALLOW && as_shown(gate, prior))
+    if (judged->decision.kind == DECISION_ALLOW && as_shown(gate, prior)) {
         return allow(gate, judged);
-    if (judged->decision.kind == DECISION_ALLOW)
+    }
+    if (judged->decision.kind == DECISION_ALLOW) {
         judged->decision = without; /* people saw other paths: a new request */
+    }
     return may_hold ? hold(gate, judged, wanted_code, now) : unheld(gate, judged);
 }
 
@@ -424,9 +457,10 @@ static void ask_where_no_rule_allows(const struct gate *gate, struct judged *jud
     for (size_t i = 0; i < readings->count; i++) {
         struct decision one =
             policy_evaluate(gate->policy, &gate->decider.facts, &readings->list[i], 1, &none);
-        if (!one.rule)
+        if (one.rule == NULL) {
             judged->decision = (struct decision){
                 .kind = DECISION_REQUIRE, .cause = CAUSE_UNKNOWN_INPUT, .reading = (uint32_t)i};
+        }
     }
 }
 
@@ -436,8 +470,9 @@ static bool open_store(struct gate *gate)
     struct buf error;
     buf_init(&error, 4096);
     bool open = desk_open_store(&gate->desk, gate->options.state_dir, &error);
-    if (!open)
+    if (!open) {
         gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
     buf_finish(&error);
     return open;
 }
@@ -450,10 +485,11 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     arena_reset(&gate->desk.arena);
     judged.decision =
         decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
-    judged.hashed = call->input && decide_hash(&gate->decider, call, judged.hash);
-    if ((call->input && !judged.hashed) ||
-        !judged_paths(&gate->decider.readings, &gate->desk.arena, &judged.paths, &judged.path_count))
+    judged.hashed = call->input != NULL && decide_hash(&gate->decider, call, judged.hash);
+    if ((call->input != NULL && !judged.hashed) ||
+        !judged_paths(&gate->decider.readings, &gate->desk.arena, &judged.paths, &judged.path_count)) {
         return deny_because(gate, &judged, CAUSE_INTERNAL, SLICE("no memory"));
+    }
 
     if (judged.decision.kind == DECISION_DENY) {
         struct buf reason;
@@ -464,23 +500,29 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
         buf_finish(&reason);
         return outcome;
     }
-    if (judged.decision.kind == DECISION_ALLOW && !call->input)
+    if (judged.decision.kind == DECISION_ALLOW && call->input == NULL) {
         ask_where_no_rule_allows(gate, &judged);
-    if (judged.decision.kind == DECISION_ALLOW)
+    }
+    if (judged.decision.kind == DECISION_ALLOW) {
         return allow(gate, &judged);
-    if (!open_store(gate))
+    }
+    if (!open_store(gate)) {
         return deny_because(gate, &judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be opened"));
+    }
     struct request approved;
-    if (prior) {
-        if (store_find(gate->desk.store, prior->number, &gate->desk.arena, &approved) != STORE_DONE)
+    if (prior != NULL) {
+        if (store_find(gate->desk.store, prior->number, &gate->desk.arena, &approved) != STORE_DONE) {
             return deny_because(gate, &judged, CAUSE_INTERNAL,
                                 SLICE("the store of approvals cannot be read"));
-        if (approved.state == REQUEST_REFUSED)
+        }
+        if (approved.state == REQUEST_REFUSED) {
             return deny_because(gate, &judged, CAUSE_NONE, SLICE("refused by a person"));
-        if (approved.state != REQUEST_APPROVED)
+        }
+        if (approved.state != REQUEST_APPROVED) {
             return deny_because(gate, &judged, CAUSE_NONE, SLICE("not approved in time"));
+        }
     }
-    return consult(gate, &judged, prior, prior ? &approved : NULL, wanted_code, may_hold);
+    return consult(gate, &judged, prior, prior != NULL ? &approved : NULL, wanted_code, may_hold);
 }
 
 struct outcome gate_judge(struct gate *gate, const struct call *call, const struct held *prior,
@@ -521,9 +563,10 @@ bool gate_judged_by_rules(const struct gate *gate)
     const struct decider *decider = &gate->decider;
     struct approvals none = {0};
     bool by_rules = decider->readings.count > 0;
-    for (size_t i = 0; i < decider->readings.count && by_rules; i++)
+    for (size_t i = 0; i < decider->readings.count && by_rules; i++) {
         by_rules =
             policy_evaluate(gate->policy, &decider->facts, &decider->readings.list[i], 1, &none).rule != NULL;
+    }
     return by_rules;
 }
 

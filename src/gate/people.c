@@ -9,22 +9,24 @@ struct people {
 
 struct people *people_open(const char *state_dir, struct buf *ret_error)
 {
-    struct people *people = calloc(1, sizeof *people);
-    if (!people) {
+    struct people *people = calloc(1, sizeof(*people));
+    if (people == NULL) {
         buf_text(ret_error, "no memory");
         return NULL;
     }
     if (desk_open(&people->desk, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
-        desk_open_store(&people->desk, state_dir, ret_error))
+        desk_open_store(&people->desk, state_dir, ret_error)) {
         return people;
+    }
     people_close(people);
     return NULL;
 }
 
 void people_close(struct people *people)
 {
-    if (!people)
+    if (people == NULL) {
         return;
+    }
     desk_close(&people->desk);
     free(people);
 }
@@ -37,19 +39,23 @@ static enum store_result vote(struct desk *desk, struct slice code, struct slice
     size_t count = 0;
     enum store_result result =
         store_vote(desk->store, code, identity, yes, now, &desk->arena, ret_request, &ended, &count);
-    if (result == STORE_FAILED)
+    if (result == STORE_FAILED) {
         buf_text(ret_error, store_error(desk->store));
-    if (result != STORE_DONE)
+    }
+    if (result != STORE_DONE) {
         return result;
+    }
     if (!desk_stage_request(desk, "approval.vote", ret_request, identity, yes ? "yes" : "no") ||
         !desk_stage_ends(desk, ended, count, identity)) {
         buf_text(ret_error, "no memory");
         return STORE_FAILED;
     }
-    if (!journal_commit(desk->journal, true, ret_error))
+    if (!journal_commit(desk->journal, true, ret_error)) {
         return STORE_FAILED;
-    if (store_commit(desk->store))
+    }
+    if (store_commit(desk->store)) {
         return STORE_DONE;
+    }
     buf_text(ret_error, store_error(desk->store));
     return STORE_FAILED;
 }
@@ -67,8 +73,9 @@ static void note_dropped(struct desk *desk, struct slice code, struct slice iden
     json_write_bytes(&detail, code);
     buf_printf(&detail, ",\"reason\":\"%s\"}", why);
     struct event event = {.kind = "approval.dropped", .detail = buf_slice_of(&detail)};
-    if (buf_ok(&detail) && journal_stage(desk->journal, &event))
+    if (buf_ok(&detail) && journal_stage(desk->journal, &event)) {
         (void)!journal_commit(desk->journal, false, &error);
+    }
     buf_finish(&detail);
     buf_finish(&error);
 }
@@ -89,10 +96,11 @@ enum store_result people_vote(struct people *people, struct slice code, struct s
         journal_unstage(desk->journal);
         store_rollback(desk->store);
     }
-    if (result == STORE_NONE)
+    if (result == STORE_NONE) {
         note_dropped(desk, code, identity, yes, "no such request waits");
-    else if (result == STORE_TWICE)
+    } else if (result == STORE_TWICE) {
         note_dropped(desk, code, identity, yes, "this person has answered already");
+    }
     return result;
 }
 
@@ -101,8 +109,9 @@ bool people_waiting(struct people *people, struct request **ret_requests, size_t
 {
     desk_sweep(&people->desk, times_now());
     arena_reset(&people->desk.arena);
-    if (store_waiting(people->desk.store, &people->desk.arena, ret_requests, ret_count) == STORE_DONE)
+    if (store_waiting(people->desk.store, &people->desk.arena, ret_requests, ret_count) == STORE_DONE) {
         return true;
+    }
     buf_text(ret_error, store_error(people->desk.store));
     return false;
 }

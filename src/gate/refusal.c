@@ -55,8 +55,9 @@ static void write_weaker(struct gate *gate, struct buf *json, const struct diff 
 {
     for (size_t i = 0; i < diff->count && *listed < LISTED_MOST; i++) {
         const struct diff_class *class = &diff->list[i];
-        if (!class->weaker)
+        if (!class->weaker) {
             continue;
+        }
         gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s%s",
                   decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
                   SLICE_FMT(class->match), unreadable ? " with a path that cannot be resolved" : "");
@@ -65,7 +66,7 @@ static void write_weaker(struct gate *gate, struct buf *json, const struct diff 
         buf_slice(json, class->match.len ? class->match : SLICE("{}"));
         buf_printf(json, ",\"to\":\"%s\"%s,\"witness\":", decision_kind_name(class->to.kind),
                    unreadable ? ",\"unreadable\":true" : "");
-        buf_slice(json, class->witness.ptr ? class->witness : SLICE("null"));
+        buf_slice(json, class->witness.ptr != NULL ? class->witness : SLICE("null"));
         buf_byte(json, '}');
     }
 }
@@ -75,8 +76,9 @@ static void write_weaker_list(struct gate *gate, struct buf *json, const struct 
     size_t listed = 0;
     write_weaker(gate, json, &refusal->diff, false, &listed);
     write_weaker(gate, json, &refusal->unreadable, true, &listed);
-    if (listed)
+    if (listed) {
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
+    }
 }
 
 void gate_refuse(struct gate *gate, const struct refusal *refusal)
@@ -93,19 +95,22 @@ void gate_refuse(struct gate *gate, const struct refusal *refusal)
     buf_text(&json, "],\"weaker\":[");
     write_weaker_list(gate, &json, refusal);
     buf_byte(&json, ']');
-    if (refusal->new_digest[0] && (diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable)))
+    if (refusal->new_digest[0] && (diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable))) {
         buf_printf(&json, ",\"digest\":\"%s\"", refusal->new_digest);
+    }
     buf_byte(&json, '}');
     if (!buf_ok(&json)) {
         buf_reset(&json);
         buf_printf(&json, "{\"when\":\"%s\"}", when);
     }
     struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(&json)};
-    if (!journal_stage(gate->desk.journal, &event) || !journal_commit(gate->desk.journal, true, &error))
+    if (!journal_stage(gate->desk.journal, &event) || !journal_commit(gate->desk.journal, true, &error)) {
         gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
+    }
     gate_tell(gate, "reload refused: the running policy stays");
-    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, buf_slice_of(&json)))
+    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, buf_slice_of(&json))) {
         gate_tell(gate, "the list of refused reloads cannot be written");
+    }
     buf_finish(&json);
     buf_finish(&error);
     gate_write_status(gate);

@@ -17,10 +17,12 @@
 static int open_gates(int state_dir, struct buf *ret_error)
 {
     int dir = -1;
-    if (mkdirat(state_dir, STATE_GATES, 0700) == 0 || errno == EEXIST)
+    if (mkdirat(state_dir, STATE_GATES, 0700) == 0 || errno == EEXIST) {
         dir = openat(state_dir, STATE_GATES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (dir < 0)
+    }
+    if (dir < 0) {
         buf_printf(ret_error, "the list of running gates cannot be opened: %s", strerror(errno));
+    }
     return dir;
 }
 
@@ -29,15 +31,17 @@ bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_er
     uint32_t random;
     char file[FILE_SIZE];
     *registry = (struct registry){.dir = open_gates(state_dir, ret_error), .lock = -1};
-    if (registry->dir < 0)
+    if (registry->dir < 0) {
         return false;
-    if (random_bytes(&random, sizeof random)) {
-        snprintf(registry->name, sizeof registry->name, "%ld-%08x", (long)getpid(), random);
-        snprintf(file, sizeof file, "%s.lock", registry->name);
+    }
+    if (random_bytes(&random, sizeof(random))) {
+        snprintf(registry->name, sizeof(registry->name), "%ld-%08x", (long)getpid(), random);
+        snprintf(file, sizeof(file), "%s.lock", registry->name);
         registry->lock = openat(registry->dir, file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     }
-    if (registry->lock >= 0 && flock(registry->lock, LOCK_EX | LOCK_NB) == 0)
+    if (registry->lock >= 0 && flock(registry->lock, LOCK_EX | LOCK_NB) == 0) {
         return true;
+    }
     buf_printf(ret_error, "this gate cannot be entered among the running ones: %s", strerror(errno));
     registry_leave(registry);
     return false;
@@ -47,10 +51,12 @@ static bool write_whole(int fd, struct slice text)
 {
     while (text.len > 0) {
         ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n <= 0)
+        }
+        if (n <= 0) {
             return false;
+        }
         text = slice_from(text, (size_t)n);
     }
     return true;
@@ -59,13 +65,15 @@ static bool write_whole(int fd, struct slice text)
 bool registry_write(struct registry *registry, const char *ending, struct slice json)
 {
     char new_file[FILE_SIZE], file[FILE_SIZE];
-    snprintf(new_file, sizeof new_file, "%s.new", registry->name);
-    snprintf(file, sizeof file, "%s%s", registry->name, ending);
-    if (json.len == 0)
+    snprintf(new_file, sizeof(new_file), "%s.new", registry->name);
+    snprintf(file, sizeof(file), "%s%s", registry->name, ending);
+    if (json.len == 0) {
         return unlinkat(registry->dir, file, 0) == 0 || errno == ENOENT;
+    }
     int fd = openat(registry->dir, new_file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
+    if (fd < 0) {
         return false;
+    }
     bool written = write_whole(fd, json);
     close(fd);
     return written && renameat(registry->dir, new_file, registry->dir, file) == 0;
@@ -75,20 +83,23 @@ static void remove_entry(int dir, const char *name)
 {
     static const char *const endings[] = {".new", REGISTRY_REFUSED, REGISTRY_STATUS, ".lock"};
     char file[FILE_SIZE];
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        snprintf(file, sizeof file, "%s%s", name, endings[i]);
+    for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+        snprintf(file, sizeof(file), "%s%s", name, endings[i]);
         unlinkat(dir, file, 0);
     }
 }
 
 void registry_leave(struct registry *registry)
 {
-    if (registry->dir < 0)
+    if (registry->dir < 0) {
         return;
-    if (registry->name[0])
+    }
+    if (registry->name[0]) {
         remove_entry(registry->dir, registry->name);
-    if (registry->lock >= 0)
+    }
+    if (registry->lock >= 0) {
         close(registry->lock);
+    }
     close(registry->dir);
     *registry = (struct registry){.dir = -1, .lock = -1};
 }
@@ -97,24 +108,27 @@ void registry_leave(struct registry *registry)
 static void append_file(int dir, const char *name, const char *ending, struct buf *buf)
 {
     char file[FILE_SIZE];
-    snprintf(file, sizeof file, "%s%s", name, ending);
+    snprintf(file, sizeof(file), "%s%s", name, ending);
     int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
+    if (fd < 0) {
         return;
+    }
     struct buf text;
     buf_init(&text, STATUS_CEILING + (16u << 10));
     ssize_t n = 0;
     char *room;
-    while ((room = buf_reserve(&text, 16 << 10)) && (n = read(fd, room, 16 << 10)) > 0)
+    while ((room = buf_reserve(&text, 16 << 10)) != NULL && (n = read(fd, room, 16 << 10)) > 0) {
         buf_added(&text, (size_t)n);
+    }
     close(fd);
     struct json_doc doc;
     struct json_error error;
     struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = STATUS_CEILING};
     json_init(&doc);
     if (n == 0 && json_parse(&doc, buf_slice_of(&text), &options, &error) &&
-        json_is(json_root(&doc), JSON_OBJECT))
+        json_is(json_root(&doc), JSON_OBJECT)) {
         buf_slice(buf, json_text_of(&doc, json_root(&doc)));
+    }
     json_finish(&doc);
     buf_finish(&text);
 }
@@ -125,14 +139,16 @@ static void append_gate(int dir, const char *name, struct buf *buf)
     buf_init(&status, STATUS_CEILING);
     append_file(dir, name, REGISTRY_STATUS, &status);
     if (status.len > 2 && buf_ok(&status)) {
-        if (buf->ptr[buf->len - 1] != '[')
+        if (buf->ptr[buf->len - 1] != '[') {
             buf_byte(buf, ',');
+        }
         buf_slice(buf, (struct slice){status.ptr, status.len - 1});
         buf_text(buf, ",\"refused\":");
         size_t before = buf->len;
         append_file(dir, name, REGISTRY_REFUSED, buf);
-        if (buf->len == before)
+        if (buf->len == before) {
             buf_text(buf, "null");
+        }
         buf_byte(buf, '}');
     }
     buf_finish(&status);
@@ -146,28 +162,33 @@ static bool each_gate(const char *state_dir, void (*visit)(int dir, const char *
     int dir = state < 0 ? -1 : open_gates(state, ret_error);
     DIR *stream = dir < 0 ? NULL : fdopendir(dir);
     const struct dirent *entry;
-    while (stream && (entry = readdir(stream)) != NULL) {
+    while (stream != NULL && (entry = readdir(stream)) != NULL) {
         char name[sizeof((struct registry *)0)->name];
         struct slice file = slice_of(entry->d_name);
-        if (file.len <= 5 || !slice_ends_with(file, SLICE(".lock")) || file.len - 5 >= sizeof name)
+        if (file.len <= 5 || !slice_ends_with(file, SLICE(".lock")) || file.len - 5 >= sizeof(name)) {
             continue;
+        }
         memcpy(name, file.ptr, file.len - 5);
         name[file.len - 5] = '\0';
         int lock = openat(dir, entry->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        if (lock < 0)
+        if (lock < 0) {
             continue;
-        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+        }
+        if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
             remove_entry(dir, name);
-        else
+        } else {
             visit(dir, name, buf);
+        }
         close(lock);
     }
-    if (stream)
+    if (stream != NULL) {
         closedir(stream);
-    else if (dir >= 0)
+    } else if (dir >= 0) {
         close(dir);
-    if (state >= 0)
+    }
+    if (state >= 0) {
         close(state);
+    }
     return stream != NULL;
 }
 
@@ -182,9 +203,10 @@ bool gates_write_json(const char *state_dir, struct buf *buf, struct buf *ret_er
 static void dismiss_one(int dir, const char *name, struct buf *buf)
 {
     char file[FILE_SIZE];
-    snprintf(file, sizeof file, "%s%s", name, REGISTRY_REFUSED);
-    if (unlinkat(dir, file, 0) == 0)
+    snprintf(file, sizeof(file), "%s%s", name, REGISTRY_REFUSED);
+    if (unlinkat(dir, file, 0) == 0) {
         buf_byte(buf, '.');
+    }
 }
 
 bool gates_dismiss(const char *state_dir, size_t *ret_count, struct buf *ret_error)

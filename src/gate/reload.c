@@ -17,8 +17,9 @@ bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1])
     policy_write_canonical(&text, policy);
     bool ok = buf_ok(&text) && hash_bytes(buf_slice_of(&text), hash);
     buf_finish(&text);
-    if (ok)
+    if (ok) {
         hash_to_hex(hash, ret_hex);
+    }
     return ok;
 }
 
@@ -27,8 +28,9 @@ static void tell_unnamed(const struct policy *policy, const struct rule *rule, s
     struct finding *finding = findings_add(ret_errors, "server",
                                            "it names a server, and this server has no name: say which it is "
                                            "with --server NAME");
-    if (!finding)
+    if (finding == NULL) {
         return;
+    }
     finding->file = rule->file;
     finding->file_name = arena_copy(&ret_errors->arena, policy->files[rule->file].name);
     finding->line = rule->line;
@@ -39,11 +41,14 @@ static void tell_unnamed(const struct policy *policy, const struct rule *rule, s
 struct policy *gate_load(const struct gate *gate, struct source_texts *texts, struct findings *ret_errors)
 {
     struct policy *policy = sources_load(gate->options.sources, &gate->options.base, texts, ret_errors);
-    if (!policy || !gate->options.must_name_server || gate->options.server.ptr || !policy->names_server)
+    if (policy == NULL || !gate->options.must_name_server || gate->options.server.ptr != NULL ||
+        !policy->names_server) {
         return policy;
+    }
     const struct rule *rule = policy->rules;
-    while (rule->match.server == 0)
+    while (rule->match.server == 0) {
         rule++;
+    }
     tell_unnamed(policy, rule, ret_errors);
     policy_destroy(policy);
     return NULL;
@@ -51,9 +56,11 @@ struct policy *gate_load(const struct gate *gate, struct source_texts *texts, st
 
 static uint32_t rules_of(const struct policy *policy, const char *path)
 {
-    for (uint32_t i = 0; i < policy->file_count; i++)
-        if (policy->files[i].used && slice_is(policy->files[i].name, path))
+    for (uint32_t i = 0; i < policy->file_count; i++) {
+        if (policy->files[i].used && slice_is(policy->files[i].name, path)) {
             return policy->files[i].rules;
+        }
+    }
     return 0;
 }
 
@@ -92,8 +99,9 @@ static void write_policy(struct buf *buf, const struct gate *gate)
 
 void gate_write_status(struct gate *gate)
 {
-    if (!gate->registered)
+    if (!gate->registered) {
         return;
+    }
     char started[CLOCK_ISO_SIZE];
     struct buf json;
     buf_init(&json, 1u << 20);
@@ -101,16 +109,18 @@ void gate_write_status(struct gate *gate)
     buf_printf(&json, "{\"pid\":%ld,\"surface\":", (long)getpid());
     json_write_string(&json, slice_of(gate->options.surface));
     buf_text(&json, ",\"server\":");
-    if (gate->options.server.ptr)
+    if (gate->options.server.ptr != NULL) {
         json_write_bytes(&json, gate->options.server);
-    else
+    } else {
         buf_text(&json, "null");
+    }
     buf_printf(&json, ",\"started\":\"%s\",\"reloads\":%llu,\"policy\":", started,
                (unsigned long long)gate->reloads);
     write_policy(&json, gate);
     buf_byte(&json, '}');
-    if (!buf_ok(&json) || !registry_write(&gate->registry, REGISTRY_STATUS, buf_slice_of(&json)))
+    if (!buf_ok(&json) || !registry_write(&gate->registry, REGISTRY_STATUS, buf_slice_of(&json))) {
         gate_tell(gate, "the status of this gate cannot be written");
+    }
     buf_finish(&json);
 }
 
@@ -123,12 +133,14 @@ static void write_warnings(struct gate *gate, struct buf *detail, const struct f
         buf_reset(&line);
         lint_write_text(&line, &warnings->list[i]);
         gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&line)));
-        if (i)
+        if (i) {
             buf_byte(detail, ',');
+        }
         json_write_bytes(detail, buf_slice_of(&line));
     }
-    if (warnings->count > LISTED_MOST)
+    if (warnings->count > LISTED_MOST) {
         gate_tell(gate, "and %zu more warnings: callgate check lists all", warnings->count - LISTED_MOST);
+    }
     buf_byte(detail, ']');
     buf_finish(&line);
 }
@@ -138,8 +150,9 @@ static void tell_doubts(struct gate *gate)
     struct buf lines;
     buf_init(&lines, 1u << 20);
     sources_write_doubts(&lines, gate->options.sources);
-    if (lines.len && buf_ok(&lines)) /* what is told ends its line itself */
+    if (lines.len && buf_ok(&lines)) { /* what is told ends its line itself */
         gate_tell(gate, "%.*s", (int)lines.len - 1, lines.ptr);
+    }
     buf_finish(&lines);
 }
 
@@ -155,8 +168,9 @@ static bool note_loaded(struct gate *gate, const struct findings *warnings)
     struct event event = {.kind = "policy.loaded", .detail = buf_slice_of(&detail)};
     bool noted = buf_ok(&detail) && journal_stage(gate->desk.journal, &event) &&
                  journal_commit(gate->desk.journal, true, &error);
-    if (!noted)
+    if (!noted) {
         gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
+    }
     buf_finish(&detail);
     buf_finish(&error);
     return noted || gate->options.journal_optional;
@@ -182,12 +196,13 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     gate->policy = policy;
     gate->texts = *texts;
     *texts = (struct source_texts){0};
-    memcpy(gate->digest, digest, sizeof digest);
+    memcpy(gate->digest, digest, sizeof(digest));
     gate->generation++;
     gate->loaded_ms = clock_wall_ms();
     gate->warnings = warnings.count;
-    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, (struct slice){0}))
+    if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, (struct slice){0})) {
         gate_tell(gate, "the list of refused reloads cannot be written");
+    }
     if (!gate->options.brief) {
         tell_doubts(gate);
         gate->turn_failed = !note_loaded(gate, &warnings) || gate->turn_failed;
@@ -202,10 +217,10 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
 /* A source's texts must not become the last good ones before the whole policy is adopted. */
 static bool copy_texts(const struct source_texts *texts, struct source_texts *ret_copy)
 {
-    *ret_copy = (struct source_texts){.list = calloc(texts->count + 1, sizeof *ret_copy->list),
-                                      .states = calloc(texts->count + 1, sizeof *ret_copy->states),
+    *ret_copy = (struct source_texts){.list = calloc(texts->count + 1, sizeof(*ret_copy->list)),
+                                      .states = calloc(texts->count + 1, sizeof(*ret_copy->states)),
                                       .count = texts->count};
-    if (!ret_copy->list || !ret_copy->states) {
+    if (ret_copy->list == NULL || ret_copy->states == NULL) {
         ret_copy->count = 0;
         return false;
     }
@@ -252,24 +267,29 @@ bool gate_reload(struct gate *gate)
     gate->reloads++;
     refusal_init(&refusal);
     buf_init(&lines, 4u << 20);
-    if (copy_texts(&gate->texts, &texts))
+    if (copy_texts(&gate->texts, &texts)) {
         refusal.policy = gate_load(gate, &texts, &refusal.errors);
+    }
     sources_write_errors(&lines, &refusal.errors);
-    if (lines.len) /* what is told ends its line itself */
+    if (lines.len) { /* what is told ends its line itself */
         gate_tell(gate, "%.*s", (int)lines.len - 1, lines.ptr);
-    if (refusal.policy)
+    }
+    if (refusal.policy != NULL) {
         violations_find(gate->policy, refusal.policy, &refusal.violations);
-    if (refusal.policy && gate->options.no_weakening)
+    }
+    if (refusal.policy != NULL && gate->options.no_weakening) {
         find_weakening(gate, &refusal);
-    if (refusal.policy && !is_refused(&refusal)) {
+    }
+    if (refusal.policy != NULL && !is_refused(&refusal)) {
         adopted = gate_adopt(gate, refusal.policy, &texts);
         refusal.policy = NULL; /* adopted or destroyed */
     }
-    if (adopted)
+    if (adopted) {
         gate_tell(gate, "policy reloaded: generation %llu, %u rules", (unsigned long long)gate->generation,
                   gate->policy->rule_count);
-    else
+    } else {
         gate_refuse(gate, &refusal);
+    }
     refusal_finish(&refusal);
     source_texts_finish(&texts);
     buf_finish(&lines);

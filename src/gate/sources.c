@@ -28,14 +28,14 @@ void sources_finish(struct sources *sources)
 static bool add(struct sources *sources, struct source_file file, bool first)
 {
     struct slice path = arena_copy(&sources->arena, slice_of(file.path));
-    struct source_file *files = realloc(sources->files, (sources->count + 1) * sizeof *files);
-    if (!files || !path.ptr) {
-        sources->files = files ? files : sources->files;
+    struct source_file *files = realloc(sources->files, (sources->count + 1) * sizeof(*files));
+    if (files == NULL || path.ptr == NULL) {
+        sources->files = files != NULL ? files : sources->files;
         return false;
     }
     file.path = path.ptr;
     size_t at = first ? 0 : sources->count;
-    memmove(files + at + 1, files + at, (sources->count - at) * sizeof *files);
+    memmove(files + at + 1, files + at, (sources->count - at) * sizeof(*files));
     files[at] = file;
     sources->files = files;
     sources->count++;
@@ -46,7 +46,7 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
 {
     struct source_file file = {.path = argument, .tier = TIER_DEFAULT};
     const char *equals = strchr(argument, '=');
-    if (equals) {
+    if (equals != NULL) {
         struct slice word = {argument, (size_t)(equals - argument)};
         if (tier_from_name(word, &file.tier)) {
             if (file.tier == TIER_DEFAULT) {
@@ -63,8 +63,9 @@ bool sources_add(struct sources *sources, const char *argument, struct buf *ret_
         buf_text(ret_error, "--policy: the file's name is empty");
         return false;
     }
-    if (add(sources, file, false))
+    if (add(sources, file, false)) {
         return true;
+    }
     buf_text(ret_error, "no memory");
     return false;
 }
@@ -98,7 +99,7 @@ bool sources_add_places(struct sources *sources, const struct path_base *base, b
 const char *source_state_name(enum source_state state)
 {
     static const char *const names[] = {"absent", "used", "left out", "last good form used"};
-    return (unsigned)state < sizeof names / sizeof *names ? names[state] : "";
+    return (unsigned)state < sizeof(names) / sizeof(*names) ? names[state] : "";
 }
 
 bool sources_add_built_in(struct sources *sources, const char *name, const char *text)
@@ -110,12 +111,15 @@ bool sources_add_built_in(struct sources *sources, const char *name, const char 
  * is parsed, so that no exchange of the name between check and use matters. */
 static const char *refusal_of_admin_file(const struct stat *st)
 {
-    if (!S_ISREG(st->st_mode))
+    if (!S_ISREG(st->st_mode)) {
         return "is no regular file: an admin policy must be one";
-    if (st->st_uid != 0 && st->st_uid != geteuid())
+    }
+    if (st->st_uid != 0 && st->st_uid != geteuid()) {
         return "belongs to neither root nor you: an admin policy must (chown root)";
-    if (st->st_mode & (S_IWGRP | S_IWOTH))
+    }
+    if (st->st_mode & (S_IWGRP | S_IWOTH)) {
         return "can be written by group or others: an admin policy must not be (chmod go-w)";
+    }
     return NULL;
 }
 
@@ -136,19 +140,24 @@ static bool read_all(int fd, struct buf *text)
     for (;;) {
         size_t size;
         char *room = buf_room(text, &size);
-        if (!room)
+        if (room == NULL) {
             return text->failed = true, false;
+        }
         ssize_t n = read(fd, room, size);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
-        if (n < 0)
+        }
+        if (n < 0) {
             return false;
-        if (n == 0)
+        }
+        if (n == 0) {
             return true;
+        }
         buf_added(text, (size_t)n);
         /* One byte over the limit is enough for the reader to say so. */
-        if (text->len > LIMIT_POLICY_BYTES)
+        if (text->len > LIMIT_POLICY_BYTES) {
             return true;
+        }
     }
 }
 
@@ -158,7 +167,7 @@ static struct finding *file_finding(struct findings *errors, const struct source
                                     const char *message)
 {
     struct finding *finding = findings_add(errors, "file", "%s", message);
-    if (finding) {
+    if (finding != NULL) {
         finding->file = index;
         finding->file_name = slice_of(file->path);
     }
@@ -170,25 +179,28 @@ static struct finding *file_finding(struct findings *errors, const struct source
 static void add_tier_advice(char *text, size_t size, const char *path)
 {
     const char *equals = strchr(path, '=');
-    struct slice word = {path, equals ? (size_t)(equals - path) : 0};
-    if (word.len == 0 || word.len > 40 || memchr(word.ptr, '/', word.len))
+    struct slice word = {path, equals != NULL ? (size_t)(equals - path) : 0};
+    if (word.len == 0 || word.len > 40 || memchr(word.ptr, '/', word.len) != NULL) {
         return;
+    }
     const char *near = schema_advise_choice(schema_tiers, word);
-    if (near && strcmp(near, "default") != 0)
+    if (near != NULL && strcmp(near, "default") != 0) {
         snprintf(text, size, "; the '=' is taken as part of its name: did you mean the tier, %s=%s?", near,
                  equals + 1);
-    else
+    } else {
         snprintf(text, size,
                  "; the '=' is taken as part of its name, for a tier is admin, user or workspace");
+    }
 }
 
 static enum read_result read_source(const struct source_file *file, uint32_t index, struct buf *text,
                                     struct findings *errors)
 {
-    if (file->text) {
+    if (file->text != NULL) {
         buf_text(text, file->text);
-        if (buf_ok(text))
+        if (buf_ok(text)) {
             return READ_DONE;
+        }
         file_finding(errors, file, index, "no memory");
         return READ_FAILED;
     }
@@ -196,42 +208,49 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
     int wait = file->at_tier && file->tier != TIER_USER ? O_NONBLOCK : 0;
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait);
     if (fd < 0) {
-        if (errno == ENOENT && file->optional)
+        if (errno == ENOENT && file->optional) {
             return READ_ABSENT;
+        }
         char why[512];
         int failure = errno;
-        int len = snprintf(why, sizeof why, "cannot be opened: %s", strerror(failure));
-        if (failure == ENOENT)
-            add_tier_advice(why + len, sizeof why - (size_t)len, file->path);
+        int len = snprintf(why, sizeof(why), "cannot be opened: %s", strerror(failure));
+        if (failure == ENOENT) {
+            add_tier_advice(why + len, sizeof(why) - (size_t)len, file->path);
+        }
         file_finding(errors, file, index, why);
         return READ_FAILED;
     }
     struct stat st;
     const char *refused = NULL;
-    if (fstat(fd, &st) != 0)
+    if (fstat(fd, &st) != 0) {
         refused = "cannot be examined";
-    else if (file->at_tier && file->tier == TIER_ADMIN)
+    } else if (file->at_tier && file->tier == TIER_ADMIN) {
         refused = refusal_of_admin_file(&st);
-    else if (is_workspace(file))
+    } else if (is_workspace(file)) {
         refused = refusal_of_workspace_file(&st);
-    else if (S_ISDIR(st.st_mode))
+    } else if (S_ISDIR(st.st_mode)) {
         refused = "is a directory: name a file";
-    if (!refused && S_ISREG(st.st_mode) && st.st_size < LIMIT_POLICY_BYTES)
-        (void)!buf_reserve(text, (size_t)st.st_size + 1); /* one more, to see the end in */
-    bool read_ok = !refused && read_all(fd, text);
-    if (!refused && !read_ok)
+    }
+    if (refused == NULL && S_ISREG(st.st_mode) && st.st_size < LIMIT_POLICY_BYTES) {
+        (void)(buf_reserve(text, (size_t)st.st_size + 1) != NULL); /* one more, to see the end in */
+    }
+    bool read_ok = refused == NULL && read_all(fd, text);
+    if (refused == NULL && !read_ok) {
         refused = text->failed ? "cannot be read: no memory" : "cannot be read";
+    }
     close(fd);
-    if (!refused)
+    if (refused == NULL) {
         return READ_DONE;
+    }
     file_finding(errors, file, index, refused);
     return READ_FAILED;
 }
 
 void source_texts_finish(struct source_texts *texts)
 {
-    for (size_t i = 0; i < texts->count; i++)
+    for (size_t i = 0; i < texts->count; i++) {
         buf_finish(&texts->list[i]);
+    }
     free(texts->list);
     free(texts->states);
     free(texts->why);
@@ -240,14 +259,16 @@ void source_texts_finish(struct source_texts *texts)
 
 static bool texts_init(struct source_texts *texts, size_t count)
 {
-    texts->list = calloc(count ? count : 1, sizeof *texts->list);
-    texts->states = calloc(count ? count : 1, sizeof *texts->states);
-    texts->why = calloc(count ? count : 1, sizeof *texts->why);
-    if (!texts->list || !texts->states || !texts->why)
+    texts->list = calloc(count ? count : 1, sizeof(*texts->list));
+    texts->states = calloc(count ? count : 1, sizeof(*texts->states));
+    texts->why = calloc(count ? count : 1, sizeof(*texts->why));
+    if (texts->list == NULL || texts->states == NULL || texts->why == NULL) {
         return false;
+    }
     texts->count = count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         buf_init(&texts->list[i], LIMIT_POLICY_BYTES + (128u << 10));
+    }
     return true;
 }
 
@@ -256,15 +277,16 @@ static struct policy *load_texts(const struct sources *sources, const struct sou
                                  const bool *in_use, uint32_t *which, const struct path_base *base,
                                  struct findings *errors)
 {
-    struct policy_source *list = calloc(sources->count + 1, sizeof *list);
-    if (!list) {
+    struct policy_source *list = calloc(sources->count + 1, sizeof(*list));
+    if (list == NULL) {
         errors->failed = true;
         return NULL;
     }
     size_t count = 0;
     for (size_t i = 0; i < sources->count; i++) {
-        if (!in_use[i])
+        if (!in_use[i]) {
             continue;
+        }
         const struct source_file *file = &sources->files[i];
         which[count] = (uint32_t)i;
         list[count++] = (struct policy_source){slice_of(file->path), file->tier, file->at_tier,
@@ -282,8 +304,9 @@ static bool fall_back(const struct policy *policy, const struct source_texts *la
     bool any = false;
     for (uint32_t k = 0; k < policy->file_count; k++) {
         uint32_t i = which[k];
-        if (policy->files[k].used || i >= last->count || last->list[i].len == 0)
+        if (policy->files[k].used || i >= last->count || last->list[i].len == 0) {
             continue;
+        }
         buf_reset(&texts->list[i]);
         buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
         in_use[i] = buf_ok(&texts->list[i]);
@@ -300,9 +323,11 @@ static bool assertions_hold(const struct policy *policy, const struct sources *s
 {
     size_t before = errors->count;
     bool hold = assertions_check(policy, base, errors);
-    for (size_t i = before; i < errors->count; i++)
-        if (!is_workspace(&sources->files[which[errors->list[i].file]]))
+    for (size_t i = before; i < errors->count; i++) {
+        if (!is_workspace(&sources->files[which[errors->list[i].file]])) {
             return false;
+        }
+    }
     return hold || !errors->failed;
 }
 
@@ -312,10 +337,12 @@ static bool any_authored(const struct sources *sources, const bool *in_use, stru
 {
     size_t place = 0;
     for (size_t i = 0; i < sources->count; i++) {
-        if (is_workspace(&sources->files[i]) || sources->files[i].text)
+        if (is_workspace(&sources->files[i]) || sources->files[i].text != NULL) {
             continue;
-        if (in_use[i])
+        }
+        if (in_use[i]) {
             return true;
+        }
         place = i;
     }
     file_finding(errors, &sources->files[place], (uint32_t)place,
@@ -332,34 +359,40 @@ static struct policy *load_all(const struct sources *sources, const struct path_
         enum read_result result = read_source(&sources->files[i], (uint32_t)i, &texts->list[i], errors);
         in_use[i] = result == READ_DONE;
         texts->states[i] = result == READ_ABSENT ? SOURCE_ABSENT : SOURCE_USED;
-        if (result != READ_FAILED)
+        if (result != READ_FAILED) {
             continue;
+        }
         texts->states[i] = SOURCE_LEFT_OUT;
-        if (!is_workspace(&sources->files[i]))
+        if (!is_workspace(&sources->files[i])) {
             fatal = true;
+        }
         buf_reset(&texts->list[i]);
-        if (last && i < last->count && last->list[i].len > 0 && is_workspace(&sources->files[i])) {
+        if (last != NULL && i < last->count && last->list[i].len > 0 && is_workspace(&sources->files[i])) {
             buf_slice(&texts->list[i], buf_slice_of(&last->list[i]));
             in_use[i] = buf_ok(&texts->list[i]);
             texts->states[i] = SOURCE_LAST_GOOD;
         }
     }
-    if (sources->authored && !fatal && !any_authored(sources, in_use, errors))
+    if (sources->authored && !fatal && !any_authored(sources, in_use, errors)) {
         fatal = true;
+    }
     struct policy *policy = load_texts(sources, texts, in_use, which, base, errors);
-    if (policy && last && fall_back(policy, last, texts, in_use, which)) {
+    if (policy != NULL && last != NULL && fall_back(policy, last, texts, in_use, which)) {
         struct findings again; /* the faults are told already */
         findings_init(&again);
         policy_destroy(policy);
         policy = load_texts(sources, texts, in_use, which, base, &again);
         findings_finish(&again);
     }
-    for (uint32_t k = 0; policy && k < policy->file_count; k++)
-        if (!policy->files[k].used)
+    for (uint32_t k = 0; policy != NULL && k < policy->file_count; k++) {
+        if (!policy->files[k].used) {
             texts->states[which[k]] = SOURCE_LEFT_OUT;
-    if (policy && !assertions_hold(policy, sources, which, base, errors))
+        }
+    }
+    if (policy != NULL && !assertions_hold(policy, sources, which, base, errors)) {
         fatal = true;
-    if (policy && (fatal || errors->failed)) {
+    }
+    if (policy != NULL && (fatal || errors->failed)) {
         policy_destroy(policy);
         policy = NULL;
     }
@@ -371,13 +404,15 @@ static void keep_reasons(const struct sources *sources, const struct findings *e
                          struct source_texts *texts)
 {
     for (size_t i = 0; i < sources->count; i++) {
-        if (texts->states[i] != SOURCE_LEFT_OUT && texts->states[i] != SOURCE_LAST_GOOD)
+        if (texts->states[i] != SOURCE_LEFT_OUT && texts->states[i] != SOURCE_LAST_GOOD) {
             continue;
+        }
         for (size_t k = 0; k < errors->count && !texts->why[i][0]; k++) {
             const struct finding *f = &errors->list[k];
-            if (slice_is(f->file_name, sources->files[i].path))
+            if (slice_is(f->file_name, sources->files[i].path)) {
                 snprintf(texts->why[i], SOURCE_WHY_SIZE, "%u:%u: %.*s", f->line, f->column,
                          SLICE_FMT(f->message));
+            }
         }
     }
 }
@@ -386,14 +421,15 @@ struct policy *sources_load(const struct sources *sources, const struct path_bas
                             struct source_texts *texts, struct findings *ret_errors)
 {
     struct source_texts read = {0};
-    bool *in_use = calloc(sources->count + 1, sizeof *in_use);
-    uint32_t *which = calloc(sources->count + 1, sizeof *which);
+    bool *in_use = calloc(sources->count + 1, sizeof(*in_use));
+    uint32_t *which = calloc(sources->count + 1, sizeof(*which));
     struct policy *policy = NULL;
-    if (in_use && which && texts_init(&read, sources->count))
+    if (in_use != NULL && which != NULL && texts_init(&read, sources->count)) {
         policy = load_all(sources, base, texts, &read, in_use, which, ret_errors);
-    else
+    } else {
         ret_errors->failed = true;
-    if (policy && texts) {
+    }
+    if (policy != NULL && texts != NULL) {
         keep_reasons(sources, ret_errors, &read);
         source_texts_finish(texts);
         *texts = read;
@@ -410,9 +446,10 @@ void sources_write_doubts(struct buf *buf, const struct sources *sources)
     for (size_t i = 0; i < sources->count; i++) {
         const struct source_file *file = &sources->files[i];
         struct stat st;
-        if (file->text || is_workspace(file) || stat(file->path, &st) != 0 || !S_ISREG(st.st_mode) ||
-            !(st.st_mode & (S_IWGRP | S_IWOTH)))
+        if (file->text != NULL || is_workspace(file) || stat(file->path, &st) != 0 || !S_ISREG(st.st_mode) ||
+            !(st.st_mode & (S_IWGRP | S_IWOTH))) {
             continue;
+        }
         utf8_append_printable(buf, slice_of(file->path));
         buf_printf(buf, ": warning: %s can write this policy: chmod go-w\n",
                    st.st_mode & S_IWOTH ? "everyone" : "its group");
@@ -424,8 +461,9 @@ void sources_write_errors(struct buf *buf, const struct findings *errors)
     for (size_t i = 0; i < errors->count; i++) {
         const struct finding *f = &errors->list[i];
         utf8_append_printable(buf, f->file_name);
-        if (f->line)
+        if (f->line) {
             buf_printf(buf, ":%u:%u", f->line, f->column);
+        }
         buf_text(buf, ": error: ");
         if (f->rule.len) {
             buf_text(buf, "rule '");
@@ -435,6 +473,7 @@ void sources_write_errors(struct buf *buf, const struct findings *errors)
         utf8_append_printable(buf, f->message);
         buf_byte(buf, '\n');
     }
-    if (errors->failed)
+    if (errors->failed) {
         buf_text(buf, "callgate: no memory to load the policy\n");
+    }
 }

@@ -10,16 +10,19 @@
 static bool make_missing(char *dir)
 {
     for (char *at = dir + 1;; at++) {
-        if (*at != '/' && *at != '\0')
+        if (*at != '/' && *at != '\0') {
             continue;
+        }
         char was = *at;
         *at = '\0';
         bool made = mkdir(dir, 0700) == 0 || errno == EEXIST;
         *at = was;
-        if (!made)
+        if (!made) {
             return false;
-        if (was == '\0')
+        }
+        if (was == '\0') {
             return true;
+        }
     }
 }
 
@@ -33,16 +36,19 @@ int state_open(const char *dir, struct buf *ret_error)
 {
     char copy[PATH_MAX];
     size_t len = strlen(dir);
-    while (len > 1 && dir[len - 1] == '/')
+    while (len > 1 && dir[len - 1] == '/') {
         len--;
-    if (len == 0 || len >= sizeof copy)
+    }
+    if (len == 0 || len >= sizeof(copy)) {
         return fail(ret_error, dir, "has no usable name");
+    }
     memcpy(copy, dir, len);
     copy[len] = '\0';
 
     int fd = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && errno == ENOENT && make_missing(copy))
+    if (fd < 0 && errno == ENOENT && make_missing(copy)) {
         fd = open(copy, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }
     if (fd < 0) {
         buf_printf(ret_error, "state directory %s cannot be opened: %s", dir,
                    errno == ELOOP || errno == ENOTDIR ? "it is no directory (a link is not followed)"
@@ -51,13 +57,14 @@ int state_open(const char *dir, struct buf *ret_error)
     }
     struct stat st;
     const char *why = NULL;
-    if (fstat(fd, &st) != 0)
+    if (fstat(fd, &st) != 0) {
         why = "cannot be examined";
-    else if (st.st_uid != geteuid())
+    } else if (st.st_uid != geteuid()) {
         why = "belongs to another user: name one of your own with --state";
-    else if (st.st_mode & 077)
+    } else if (st.st_mode & 077) {
         why = "can be entered by others: chmod 700 it";
-    if (why) {
+    }
+    if (why != NULL) {
         close(fd);
         return fail(ret_error, dir, why);
     }

@@ -45,13 +45,16 @@ static enum hook_mode mode_of(const struct hook_message *message)
     static const char *const asks[] = {"default", "plan", "acceptEdits"};
     static const char *const asks_nobody[] = {"bypassPermissions", "auto", "dontAsk"};
     const struct json_value *mode = json_get(&message->doc, json_root(&message->doc), "permission_mode");
-    if (!json_is(mode, JSON_STRING))
+    if (!json_is(mode, JSON_STRING)) {
         return HOOK_MODE_UNKNOWN;
-    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
-        if (slice_is(json_str(mode), asks[i]))
+    }
+    for (size_t i = 0; i < sizeof(asks) / sizeof(*asks); i++) {
+        if (slice_is(json_str(mode), asks[i])) {
             return HOOK_MODE_ASKS;
-        if (slice_is(json_str(mode), asks_nobody[i]))
+        }
+        if (slice_is(json_str(mode), asks_nobody[i])) {
             return HOOK_MODE_ASKS_NOBODY;
+        }
     }
     return HOOK_MODE_UNKNOWN;
 }
@@ -65,10 +68,11 @@ static bool add_user_servers(struct hook_message *message, struct hook_servers *
     const struct json_doc *doc = &config.doc;
     const struct json_value *projects = json_get(doc, config.root, "projects");
     bool ok = servers_add(message, servers, &config, json_get(doc, config.root, "mcpServers"));
-    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir)) {
+    for (struct slice dir = message->cwd; dir.ptr != NULL && ok; dir = directory_above(dir)) {
         struct slice key = dir;
-        while (key.len > 1 && key.ptr[key.len - 1] == '/')
+        while (key.len > 1 && key.ptr[key.len - 1] == '/') {
             key.len--;
+        }
         ok = servers_add(message, servers, &config,
                          json_get(doc, json_get_slice(doc, projects, key), "mcpServers"));
     }
@@ -93,20 +97,24 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
     static const struct slice prefix = {"mcp__", 5}, separator = {"__", 2};
     struct hook_servers servers = {0};
     struct slice tool;
-    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool)) {
         return false;
-    if (!slice_starts_with(tool, prefix))
+    }
+    if (!slice_starts_with(tool, prefix)) {
         return message_take_name(message, tool);
+    }
     return add_servers(message, places, &servers) &&
            split_name(message, slice_from(tool, prefix.len), separator, &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
 {
-    if (!message_take_event(message, &hook_claude_code, "hook_event_name"))
+    if (!message_take_event(message, &hook_claude_code, "hook_event_name")) {
         return false;
-    if (message->silent)
+    }
+    if (message->silent) {
         return true;
+    }
     message->mode = mode_of(message);
     return message_take_session(message, "session_id") && message_take_cwd(message, "cwd") &&
            take_name(message, places) &&
@@ -138,7 +146,7 @@ const struct hook_host hook_claude_code = {
     .summary = "Claude Code",
     .deadline_ms = 570000,
     .events = events,
-    .event_count = sizeof events / sizeof *events,
+    .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"Glob\":[\"pattern\"],\"EnterWorktree\":[\"name\"]},"
                       "\"treeArguments\":{\"LS\":[\"path\"]}}",

@@ -17,12 +17,15 @@ struct tools {
 
 static struct tools tools_of(struct slice name, enum claude_list list)
 {
-    if (slice_is(name, "Read"))
+    if (slice_is(name, "Read")) {
         return (struct tools){read_tools, list == LIST_OF_DENY ? 8 : READ_TOOLS};
-    if (slice_is(name, "Edit"))
+    }
+    if (slice_is(name, "Edit")) {
         return (struct tools){edit_tools, 4};
-    if (slice_is(name, "Agent") || slice_is(name, "Task"))
+    }
+    if (slice_is(name, "Agent") || slice_is(name, "Task")) {
         return (struct tools){agent_tools, 2};
+    }
     return (struct tools){NULL, 1};
 }
 
@@ -39,9 +42,10 @@ static bool add_tools(struct importer *im, struct claude_entry *entry, struct sl
 {
     struct tools tools = one ? (struct tools){NULL, 1} : tools_of(name, entry->list);
     for (size_t i = 0; i < tools.count; i++) {
-        match.tool = tools.names ? slice_of(tools.names[i]) : name;
-        if (!claude_add_rule(im, entry, &match))
+        match.tool = tools.names != NULL ? slice_of(tools.names[i]) : name;
+        if (!claude_add_rule(im, entry, &match)) {
             return false;
+        }
     }
     return true;
 }
@@ -51,18 +55,20 @@ static const char *const no_such_name = "no tool has such a name";
 /* A deny or an ask that covers more than the entry: the whole tool. */
 static void widen(struct importer *im, struct claude_entry *entry, struct slice name, const char *why)
 {
-    if (add_tools(im, entry, name, (struct claude_match){0}, false))
+    if (add_tools(im, entry, name, (struct claude_match){0}, false)) {
         claude_tell(im, entry, CLAUDE_STRICTER, why);
-    else
+    } else {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, no_such_name);
+    }
 }
 
 static void bare(struct importer *im, struct claude_entry *entry, struct slice name)
 {
-    if (add_tools(im, entry, name, (struct claude_match){0}, entry->list == LIST_OF_ALLOW))
+    if (add_tools(im, entry, name, (struct claude_match){0}, entry->list == LIST_OF_ALLOW)) {
         claude_tell(im, entry, CLAUDE_KEPT, "");
-    else
+    } else {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, no_such_name);
+    }
 }
 
 /* ---- Names with wildcards ---- */
@@ -90,9 +96,11 @@ static void glob(struct importer *im, struct claude_entry *entry, struct slice n
 
 static size_t find_separator(struct slice text, size_t from)
 {
-    for (size_t i = from; i + 1 < text.len; i++)
-        if (text.ptr[i] == '_' && text.ptr[i + 1] == '_')
+    for (size_t i = from; i + 1 < text.len; i++) {
+        if (text.ptr[i] == '_' && text.ptr[i + 1] == '_') {
             return i;
+        }
+    }
     return text.len;
 }
 
@@ -100,9 +108,10 @@ static size_t find_separator(struct slice text, size_t from)
 static bool add_splits(struct importer *im, struct claude_entry *entry, struct slice rest)
 {
     bool good = true;
-    for (size_t at = find_separator(rest, 1); good && at + 2 < rest.len; at = find_separator(rest, at + 1))
+    for (size_t at = find_separator(rest, 1); good && at + 2 < rest.len; at = find_separator(rest, at + 1)) {
         good = claude_add_rule(
             im, entry, &(struct claude_match){.server = {rest.ptr, at}, .tool = slice_from(rest, at + 2)});
+    }
     return good;
 }
 
@@ -110,10 +119,12 @@ static bool add_splits(struct importer *im, struct claude_entry *entry, struct s
 static bool add_mcp_tool(struct importer *im, struct claude_entry *entry, struct slice rest, size_t split)
 {
     struct slice server = {rest.ptr, split}, tool = slice_from(rest, split + 2);
-    if (slice_is(tool, "*"))
+    if (slice_is(tool, "*")) {
         return claude_add_rule(im, entry, &(struct claude_match){.server = server});
-    if (tool.ptr[tool.len - 1] != '*')
+    }
+    if (tool.ptr[tool.len - 1] != '*') {
         return add_splits(im, entry, rest);
+    }
     tool.len--;
     return claude_add_rule(im, entry, &(struct claude_match){.server = server, .prefix = tool});
 }
@@ -122,14 +133,14 @@ static void mcp(struct importer *im, struct claude_entry *entry, struct slice na
 {
     struct slice rest = slice_from(name, 5);
     const char *star = memchr(rest.ptr, '*', rest.len);
-    size_t star_at = star ? (size_t)(star - rest.ptr) : rest.len;
+    size_t star_at = star != NULL ? (size_t)(star - rest.ptr) : rest.len;
     size_t split = find_separator(rest, 1);
     bool has_tool = split + 2 < rest.len, ends_in_separator = split + 2 == rest.len;
     bool star_inside = has_tool && star_at + 1 < rest.len;
     struct claude_match server = {.server = {rest.ptr, split}};
     if (rest.len == 0) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "it names no server");
-    } else if (star_at < split || (star && !has_tool)) {
+    } else if (star_at < split || (star != NULL && !has_tool)) {
         glob(im, entry, name, star_at + 5);
     } else if (star_inside || ends_in_separator) {
         bool good = entry->list != LIST_OF_ALLOW && claude_add_rule(im, entry, &server);
@@ -165,10 +176,11 @@ static void path(struct importer *im, struct claude_entry *entry, struct slice n
         return;
     }
     const char *why = said == CLAUDE_PATH_NONE ? place.note : "this place cannot be resolved here";
-    if (allow)
+    if (allow) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, why);
-    else
+    } else {
         widen(im, entry, name, why);
+    }
 }
 
 /* ---- Shell commands ---- */
@@ -179,9 +191,10 @@ static bool is_plain_command(struct slice command)
     for (size_t i = 0; i < command.len; i++) {
         char c = command.ptr[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     (c && strchr(" _-./:=@%+,", c));
-        if (!plain)
+                     (c && strchr(" _-./:=@%+,", c) != NULL);
+        if (!plain) {
             return false;
+        }
     }
     return command.len > 0 && command.ptr[0] != ' ' && command.ptr[command.len - 1] != ' ';
 }
@@ -200,16 +213,19 @@ static bool names_file_program(struct slice command)
     };
     while (command.len > 0) {
         const char *space = memchr(command.ptr, ' ', command.len);
-        struct slice word = {command.ptr, space ? (size_t)(space - command.ptr) : command.len};
-        command = slice_from(command, space ? word.len + 1 : word.len);
-        for (size_t i = word.len; i > 0; i--)
+        struct slice word = {command.ptr, space != NULL ? (size_t)(space - command.ptr) : command.len};
+        command = slice_from(command, space != NULL ? word.len + 1 : word.len);
+        for (size_t i = word.len; i > 0; i--) {
             if (word.ptr[i - 1] == '/') {
                 word = slice_from(word, i);
                 break;
             }
-        for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)
-            if (slice_is(word, programs[i]))
+        }
+        for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+            if (slice_is(word, programs[i])) {
                 return true;
+            }
+        }
     }
     return false;
 }
@@ -233,14 +249,15 @@ static void allow_command(struct importer *im, struct claude_entry *entry, struc
     buf_init(&value, 1u << 20);
     json_write_string(&value, command);
     buf_byte(&value, '\0');
-    if (!buf_ok(&value))
+    if (!buf_ok(&value)) {
         im->failed = true;
-    else if (claude_add_rule(
-                 im, entry,
-                 &(struct claude_match){.tool = name, .argument = SLICE("command"), .value = value.ptr}))
+    } else if (claude_add_rule(
+                   im, entry,
+                   &(struct claude_match){.tool = name, .argument = SLICE("command"), .value = value.ptr})) {
         claude_tell(im, entry, CLAUDE_NARROWER, "this very text, not within another command");
-    else
+    } else {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "this command cannot be said here");
+    }
     buf_finish(&value);
 }
 
@@ -268,8 +285,9 @@ static bool add_argument(struct importer *im, struct claude_entry *entry, struct
 
 static bool argument(struct importer *im, struct claude_entry *entry, struct slice name, struct slice spec)
 {
-    if (entry->list == LIST_OF_ALLOW)
+    if (entry->list == LIST_OF_ALLOW) {
         return false;
+    }
     static const struct {
         const char *tool, *argument;
     } known[] = {{"Agent", "model"},
@@ -279,16 +297,19 @@ static bool argument(struct importer *im, struct claude_entry *entry, struct sli
                  {"Task", "isolation"},
                  {"Task", "run_in_background"},
                  {"Bash", "run_in_background"}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
         struct slice key = slice_of(known[i].argument);
         if (!slice_is(name, known[i].tool) || !slice_starts_with(spec, key) || spec.len <= key.len + 1 ||
-            spec.ptr[key.len] != ':')
+            spec.ptr[key.len] != ':') {
             continue;
+        }
         struct slice text = slice_from(spec, key.len + 1);
-        bool plain = !memchr(text.ptr, '*', text.len) && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ';
+        bool plain =
+            memchr(text.ptr, '*', text.len) == NULL && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ';
         bool good = plain && add_argument(im, entry, name, key, text);
-        if (good)
+        if (good) {
             claude_tell(im, entry, CLAUDE_KEPT, "");
+        }
         return good;
     }
     return false;
@@ -298,9 +319,11 @@ static bool argument(struct importer *im, struct claude_entry *entry, struct sli
 
 static bool is_one_of(struct slice name, const char *const *names)
 {
-    for (; *names; names++)
-        if (slice_is(name, *names))
+    for (; *names != NULL; names++) {
+        if (slice_is(name, *names)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -310,35 +333,38 @@ static void special(struct importer *im, struct claude_entry *entry, struct slic
     static const char *const unread[] = {"Write", "MultiEdit", "NotebookEdit", "Glob",
                                          "Grep",  "LS",        "NotebookRead", NULL};
     bool allow = entry->list == LIST_OF_ALLOW;
-    if (slice_is(name, "Read") || slice_is(name, "Edit"))
+    if (slice_is(name, "Read") || slice_is(name, "Edit")) {
         path(im, entry, name, spec);
-    else if (is_one_of(name, unread) && allow)
+    } else if (is_one_of(name, unread) && allow) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT,
                     "Claude Code never looks at it: it wants Read(...) or Edit(...)");
-    else if (is_one_of(name, unread))
+    } else if (is_one_of(name, unread)) {
         path(im, entry, name, spec);
-    else if (is_one_of(name, shells) && allow)
+    } else if (is_one_of(name, shells) && allow) {
         allow_command(im, entry, name, spec);
-    else if (argument(im, entry, name, spec))
+    } else if (argument(im, entry, name, spec)) {
         return;
-    else if (is_one_of(name, shells))
+    } else if (is_one_of(name, shells)) {
         widen(im, entry, name, "every command: what a shell makes of one cannot be told here");
-    else if (allow)
+    } else if (allow) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "a part of this tool's calls can't be said exactly");
-    else
+    } else {
         widen(im, entry, name, "every call of the tool: a part of them can't be said exactly");
+    }
 }
 
 /* The name and what stands in the parentheses. False: it is not of this form. */
 static bool split_entry(struct slice text, struct slice *ret_name, struct slice *ret_spec)
 {
     const char *open = memchr(text.ptr, '(', text.len);
-    *ret_name = (struct slice){text.ptr, open ? (size_t)(open - text.ptr) : text.len};
+    *ret_name = (struct slice){text.ptr, open != NULL ? (size_t)(open - text.ptr) : text.len};
     *ret_spec = (struct slice){0};
-    if (!open)
+    if (open == NULL) {
         return text.len > 0;
-    if (text.ptr[text.len - 1] != ')')
+    }
+    if (text.ptr[text.len - 1] != ')') {
         return false;
+    }
     *ret_spec = (struct slice){open + 1, text.len - ret_name->len - 2};
     return ret_name->len > 0;
 }
@@ -350,28 +376,30 @@ void claude_import_entry(struct importer *im, struct claude_entry *entry)
     bool allow = entry->list == LIST_OF_ALLOW;
     bool is_mcp = slice_starts_with(name, SLICE("mcp__"));
     const char *star = name.len ? memchr(name.ptr, '*', name.len) : NULL;
-    bool empty = spec.ptr && spec.len == 0, whole = spec.ptr && slice_is(spec, "*");
+    bool empty = spec.ptr != NULL && spec.len == 0, whole = spec.ptr != NULL && slice_is(spec, "*");
     bool shell = slice_is(name, "Bash") || slice_is(name, "PowerShell");
-    if (name.len == 0)
+    if (name.len == 0) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "it names no tool");
-    else if (is_mcp && (spec.ptr || !well_formed))
+    } else if (is_mcp && (spec.ptr != NULL || !well_formed)) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "Claude Code skips rules for MCP tools with parentheses");
-    else if (is_mcp)
+    } else if (is_mcp) {
         mcp(im, entry, name);
-    else if (star)
+    } else if (star != NULL) {
         glob(im, entry, name, (size_t)(star - name.ptr));
-    else if (!well_formed && allow)
+    } else if (!well_formed && allow) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "it is not of the form Tool or Tool(what)");
-    else if (!well_formed)
+    } else if (!well_formed) {
         widen(im, entry, name, "every call of the tool: the rule is not of the form Tool(what)");
-    else if (allow && shell && im->limits_files && (!spec.ptr || whole))
+    } else if (allow && shell && im->limits_files && (spec.ptr == NULL || whole)) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, files_too);
-    else if (!spec.ptr || (whole && shell) || (slice_is(name, "WebFetch") && slice_is(spec, "domain:*")))
+    } else if (spec.ptr == NULL || (whole && shell) ||
+               (slice_is(name, "WebFetch") && slice_is(spec, "domain:*"))) {
         bare(im, entry, name);
-    else if ((whole || empty) && allow)
+    } else if ((whole || empty) && allow) {
         claude_tell(im, entry, CLAUDE_LEFT_OUT, "what it covers is not sure");
-    else if (whole || empty)
+    } else if (whole || empty) {
         widen(im, entry, name, "every call of the tool");
-    else
+    } else {
         special(im, entry, name, spec);
+    }
 }

@@ -41,8 +41,9 @@ static bool is_new(struct importer *im, const struct claude_entry *entry, struct
     buf_init(&key, 1u << 20);
     buf_byte(&key, (char)('0' + entry->list));
     buf_slice(&key, match);
-    if (!buf_ok(&key) || intern_add(&im->written, buf_slice_of(&key)) == 0)
+    if (!buf_ok(&key) || intern_add(&im->written, buf_slice_of(&key)) == 0) {
         im->failed = true;
+    }
     buf_finish(&key);
     return im->written.count > before;
 }
@@ -71,8 +72,9 @@ static void write_rule(struct importer *im, struct claude_entry *entry, struct s
     struct buf *out = &im->rules;
     buf_printf(out, "%s{\"id\":\"%s-%u", im->result->rules ? "," : "", claude_list_name(entry->list),
                entry->number);
-    if (++entry->rules > 1)
+    if (++entry->rules > 1) {
         buf_printf(out, ".%u", entry->rules);
+    }
     buf_printf(out, "\",\"effect\":\"%s\",\"match\":", effects[entry->list]);
     buf_slice(out, match);
     if (entry->list == LIST_OF_DENY) {
@@ -80,8 +82,9 @@ static void write_rule(struct importer *im, struct claude_entry *entry, struct s
         write_source(out, "Claude Code's settings deny ", entry);
     } else {
         /* There a person is asked each time: an approval lives for this call, and not for long. */
-        if (entry->list == LIST_OF_ASK)
+        if (entry->list == LIST_OF_ASK) {
             buf_printf(out, ",\"ttlMs\":%u,\"scope\":\"call\"", ASK_TTL_MS);
+        }
         buf_text(out, ",\"comment\":");
         write_source(out,
                      entry->list == LIST_OF_ASK ? "Claude Code's settings ask for "
@@ -94,8 +97,9 @@ static void write_rule(struct importer *im, struct claude_entry *entry, struct s
 
 static void write_field(struct buf *buf, const char *name, struct slice value)
 {
-    if (!value.ptr)
+    if (value.ptr == NULL) {
         return;
+    }
     buf_printf(buf, "%s\"%s\":", buf->len > 1 ? "," : "", name);
     json_write_string(buf, value);
 }
@@ -111,7 +115,7 @@ static struct slice match_text(struct importer *im, const struct claude_match *w
     write_field(match, "actor", wanted->actor);
     write_field(match, "pathPrefix", wanted->path);
     write_field(match, "pathComponent", wanted->component);
-    if (wanted->argument.ptr) {
+    if (wanted->argument.ptr != NULL) {
         buf_printf(match, "%s\"argEquals\":{", match->len > 1 ? "," : "");
         json_write_string(match, wanted->argument);
         buf_printf(match, ":%s}", wanted->value);
@@ -124,10 +128,12 @@ static struct slice match_text(struct importer *im, const struct claude_match *w
 bool claude_add_rule(struct importer *im, struct claude_entry *entry, const struct claude_match *wanted)
 {
     struct slice match = match_text(im, wanted);
-    if (im->failed || !loads(im, match))
+    if (im->failed || !loads(im, match)) {
         return false;
-    if (is_new(im, entry, match))
+    }
+    if (is_new(im, entry, match)) {
         write_rule(im, entry, match);
+    }
     return true;
 }
 
@@ -135,12 +141,13 @@ bool claude_add_rule(struct importer *im, struct claude_entry *entry, const stru
 
 static void count_verdict(struct import_result *result, enum claude_verdict verdict)
 {
-    if (verdict == CLAUDE_KEPT)
+    if (verdict == CLAUDE_KEPT) {
         result->kept++;
-    else if (verdict == CLAUDE_LEFT_OUT)
+    } else if (verdict == CLAUDE_LEFT_OUT) {
         result->left_out++;
-    else
+    } else {
         result->changed++;
+    }
 }
 
 void claude_tell(struct importer *im, const struct claude_entry *entry, enum claude_verdict verdict,
@@ -151,13 +158,14 @@ void claude_tell(struct importer *im, const struct claude_entry *entry, enum cla
     buf_slice(out, entry->place);
     utf8_append_printable(out, entry->text);
     buf_printf(out, ": %s", words[verdict]);
-    if (entry->rules == 1)
+    if (entry->rules == 1) {
         buf_printf(out, " (%s-%u)", claude_list_name(entry->list), entry->number);
-    else if (entry->rules > 1)
+    } else if (entry->rules > 1) {
         buf_printf(out, " (%s-%u to %s-%u.%u)", claude_list_name(entry->list), entry->number,
                    claude_list_name(entry->list), entry->number, entry->rules);
-    else if (verdict != CLAUDE_LEFT_OUT)
+    } else if (verdict != CLAUDE_LEFT_OUT) {
         buf_text(out, " (by rules before it)");
+    }
     buf_printf(out, "%s%s\n", *note ? ": " : "", note);
     count_verdict(im->result, verdict);
 }

@@ -43,8 +43,9 @@ static bool read_component(struct slice text, struct arena *arena, struct compon
     char *plain = arena_alloc(arena, text.len + 1);
     size_t len = 0, stars = 0, star_at = 0;
     bool other = false, literal_star = false;
-    if (!plain)
+    if (plain == NULL) {
         return false;
+    }
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         bool escaped = c == '\\' && i + 1 < text.len;
@@ -62,14 +63,15 @@ static bool read_component(struct slice text, struct arena *arena, struct compon
         plain[len++] = c;
     }
     ret->text = (struct slice){plain, len};
-    if (slice_is(text, "**"))
+    if (slice_is(text, "**")) {
         ret->kind = KIND_DOUBLE;
-    else if (other || stars > 1 || (stars == 1 && (len == 1 || literal_star)))
+    } else if (other || stars > 1 || (stars == 1 && (len == 1 || literal_star))) {
         ret->kind = KIND_OTHER;
-    else if (stars == 0)
+    } else if (stars == 0) {
         ret->kind = KIND_LITERAL;
-    else
+    } else {
         ret->kind = star_at == 0 || star_at + 1 == len ? KIND_STARRED : KIND_OTHER;
+    }
     return true;
 }
 
@@ -84,11 +86,12 @@ static struct slice take_start(struct slice pattern, enum start *ret_start)
         {"/", START_SOURCE},
         {"./", START_WORKING},
     };
-    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+    for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++) {
         if (slice_starts_with(pattern, slice_of(starts[i].text))) {
             *ret_start = starts[i].start;
             return slice_from(pattern, strlen(starts[i].text));
         }
+    }
     *ret_start = slice_is(pattern, "~") ? START_HOME : START_WORKING;
     return slice_is(pattern, "~") ? slice_from(pattern, 1) : pattern;
 }
@@ -99,13 +102,15 @@ static bool read_pattern(struct slice pattern, struct arena *arena, struct patte
     ret->only_directory = rest.len > 0 && rest.ptr[rest.len - 1] == '/';
     while (rest.len > 0) {
         const char *slash = memchr(rest.ptr, '/', rest.len);
-        struct slice text = {rest.ptr, slash ? (size_t)(slash - rest.ptr) : rest.len};
-        rest = slash ? slice_from(rest, text.len + 1) : (struct slice){rest.ptr, 0};
-        if (text.len == 0 || slice_is(text, "."))
+        struct slice text = {rest.ptr, slash != NULL ? (size_t)(slash - rest.ptr) : rest.len};
+        rest = slash != NULL ? slice_from(rest, text.len + 1) : (struct slice){rest.ptr, 0};
+        if (text.len == 0 || slice_is(text, ".")) {
             continue;
+        }
         ret->upward = ret->upward || slice_is(text, "..");
-        if (ret->count == COMPONENTS_MOST || !read_component(text, arena, &ret->list[ret->count]))
+        if (ret->count == COMPONENTS_MOST || !read_component(text, arena, &ret->list[ret->count])) {
             return false;
+        }
         ret->count++;
     }
     while (ret->count > 0 && ret->list[ret->count - 1].kind == KIND_DOUBLE) {
@@ -120,8 +125,9 @@ static bool read_pattern(struct slice pattern, struct arena *arena, struct patte
 static size_t literals(const struct pattern *pattern)
 {
     size_t count = 0;
-    while (count < pattern->count && pattern->list[count].kind == KIND_LITERAL)
+    while (count < pattern->count && pattern->list[count].kind == KIND_LITERAL) {
         count++;
+    }
     return count;
 }
 
@@ -133,10 +139,12 @@ static bool write_prefix(const struct pattern *pattern, size_t count, const stru
                          : pattern->start == START_HOME   ? SLICE("~")
                          : pattern->start == START_SOURCE ? places->source
                                                           : places->working;
-    if (pattern->start == START_WORKING && !start.ptr)
+    if (pattern->start == START_WORKING && start.ptr == NULL) {
         start = SLICE(".");
-    if (!start.ptr)
+    }
+    if (start.ptr == NULL) {
         return false;
+    }
     struct buf text;
     buf_init(&text, 1u << 20);
     buf_slice(&text, slice_is(start, "/") ? SLICE("") : start);
@@ -144,8 +152,9 @@ static bool write_prefix(const struct pattern *pattern, size_t count, const stru
         buf_byte(&text, '/');
         buf_slice(&text, pattern->list[i].text);
     }
-    if (text.len == 0)
+    if (text.len == 0) {
         buf_byte(&text, '/');
+    }
     *ret = buf_ok(&text) ? arena_copy(arena, buf_slice_of(&text)) : (struct slice){0};
     buf_finish(&text);
     return ret->ptr != NULL;
@@ -154,20 +163,23 @@ static bool write_prefix(const struct pattern *pattern, size_t count, const stru
 static bool can_be_component(const struct component *component)
 {
     struct slice text = component->text;
-    if (component->kind == KIND_STARRED)
+    if (component->kind == KIND_STARRED) {
         return true;
-    return component->kind == KIND_LITERAL && !slice_is(text, "..") && !memchr(text.ptr, '*', text.len);
+    }
+    return component->kind == KIND_LITERAL && !slice_is(text, "..") &&
+           memchr(text.ptr, '*', text.len) == NULL;
 }
 
 /* Any path that the pattern covers has, for each of its components but the double stars, one that is like
  * it: so each alone gives a superset. The last says most. */
 static bool last_component(const struct pattern *pattern, size_t from, struct slice *ret)
 {
-    for (size_t i = pattern->count; i > from; i--)
+    for (size_t i = pattern->count; i > from; i--) {
         if (can_be_component(&pattern->list[i - 1])) {
             *ret = pattern->list[i - 1].text;
             return true;
         }
+    }
     return false;
 }
 
@@ -185,19 +197,20 @@ static bool has_like(struct slice path, struct slice component)
     struct slice fixed = {component.ptr + at_start, component.len - at_start - at_end};
     while (path.len > 0) {
         const char *slash = memchr(path.ptr, '/', path.len);
-        struct slice text = {path.ptr, slash ? (size_t)(slash - path.ptr) : path.len};
+        struct slice text = {path.ptr, slash != NULL ? (size_t)(slash - path.ptr) : path.len};
         path = slice_from(path, text.len + (slash != NULL));
         if (at_start ? slice_ends_with(text, fixed)
             : at_end ? slice_starts_with(text, fixed)
-                     : slice_eq(text, fixed))
+                     : slice_eq(text, fixed)) {
             return true;
+        }
     }
     return false;
 }
 
 static const char *note_of_start(const struct pattern *pattern, const struct claude_places *places)
 {
-    return pattern->start == START_WORKING && !places->working.ptr
+    return pattern->start == START_WORKING && places->working.ptr == NULL
                ? "from the working directory in which the policy is loaded"
                : "";
 }
@@ -208,11 +221,13 @@ static enum claude_path_result say_more(const struct pattern *pattern, const str
     size_t head = floats(pattern) ? 0 : literals(pattern);
     bool whole = head == pattern->count, lost = false;
     /* Without a known start the name stands for itself anywhere. */
-    bool anywhere = floats(pattern) && !places->working.ptr;
-    if (!anywhere && !write_prefix(pattern, head, places, arena, &ret->prefix))
+    bool anywhere = floats(pattern) && places->working.ptr == NULL;
+    if (!anywhere && !write_prefix(pattern, head, places, arena, &ret->prefix)) {
         anywhere = lost = true;
-    if (lost)
+    }
+    if (lost) {
         head = 0;
+    }
     bool has_component = (!whole || lost) && last_component(pattern, head, &ret->component);
     if (anywhere && !has_component) {
         ret->note = "this pattern cannot be said here";
@@ -271,11 +286,12 @@ enum claude_path_result claude_path_read(struct slice text, bool widen, const st
         ret_path->note = "an exception to the rules before it";
         return CLAUDE_PATH_EXCEPTION;
     }
-    struct pattern *pattern = arena_alloc(arena, sizeof *pattern);
+    struct pattern *pattern = arena_alloc(arena, sizeof(*pattern));
     bool blank = text.len == 0 || text.ptr[0] == ' ' || text.ptr[text.len - 1] == ' ' ||
-                 memchr(text.ptr, '\0', text.len);
-    if (!pattern || blank || !read_pattern(text, arena, pattern))
+                 memchr(text.ptr, '\0', text.len) != NULL;
+    if (pattern == NULL || blank || !read_pattern(text, arena, pattern)) {
         return CLAUDE_PATH_NONE;
+    }
     ret_path->note = "";
     return widen ? say_more(pattern, places, arena, ret_path) : say_less(pattern, places, arena, ret_path);
 }

@@ -33,9 +33,11 @@ static const struct known_setting other_settings[] = {
 
 static const char *why_left_out(const struct known_setting *known, size_t count, struct slice key)
 {
-    for (size_t i = 0; i < count; i++)
-        if (slice_is(key, known[i].name))
+    for (size_t i = 0; i < count; i++) {
+        if (slice_is(key, known[i].name)) {
             return known[i].why;
+        }
+    }
     return NULL;
 }
 
@@ -48,13 +50,14 @@ static struct slice place_of(struct importer *im, const struct settings_file *in
     utf8_append_printable(&text, in->file->name);
     buf_printf(&text, ": %s", where);
     utf8_append_printable(&text, key);
-    if (index)
+    if (index != NULL) {
         buf_printf(&text, "[%u]", *index);
+    }
     buf_byte(&text, ' ');
     struct slice place = buf_ok(&text) ? arena_copy(&im->arena, buf_slice_of(&text)) : (struct slice){0};
     buf_finish(&text);
-    im->failed = im->failed || !place.ptr;
-    return place.ptr ? place : SLICE("");
+    im->failed = im->failed || place.ptr == NULL;
+    return place.ptr != NULL ? place : SLICE("");
 }
 
 static void tell_setting(struct importer *im, const struct settings_file *in, const char *where,
@@ -68,9 +71,11 @@ static void tell_setting(struct importer *im, const struct settings_file *in, co
 
 static bool is_list(struct slice name)
 {
-    for (enum claude_list list = 0; list < CLAUDE_LISTS; list++)
-        if (slice_is(name, claude_list_name(list)))
+    for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
+        if (slice_is(name, claude_list_name(list))) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -79,16 +84,18 @@ static void tell_settings(struct importer *im, const struct settings_file *in)
     const struct json_doc *doc = &in->doc;
     const struct json_value *root = json_root(doc), *key;
     const struct json_value *permissions = json_get(doc, root, "permissions");
-    for (key = json_is(permissions, JSON_OBJECT) ? json_first(doc, permissions) : NULL; key;
+    for (key = json_is(permissions, JSON_OBJECT) ? json_first(doc, permissions) : NULL; key != NULL;
          key = json_right(doc, permissions, key)) {
         const char *why = why_left_out(permissions_settings, COUNT(permissions_settings), json_str(key));
-        if (!is_list(json_str(key)))
-            tell_setting(im, in, "permissions.", key, why ? why : "a setting that is not known here");
+        if (!is_list(json_str(key))) {
+            tell_setting(im, in, "permissions.", key, why != NULL ? why : "a setting that is not known here");
+        }
     }
-    for (key = json_first(doc, root); key; key = json_right(doc, root, key)) {
+    for (key = json_first(doc, root); key != NULL; key = json_right(doc, root, key)) {
         const char *why = why_left_out(other_settings, COUNT(other_settings), json_str(key));
-        if (why)
+        if (why != NULL) {
             tell_setting(im, in, "", key, why);
+        }
     }
 }
 
@@ -110,9 +117,12 @@ static bool limits_files(const struct settings_file *in)
 {
     for (enum claude_list list = LIST_OF_DENY; list <= LIST_OF_ASK; list++) {
         const struct json_value *entries = list_of(in, list), *at;
-        for (at = entries ? json_first(&in->doc, entries) : NULL; at; at = json_right(&in->doc, entries, at))
-            if (names_files(at))
+        for (at = entries != NULL ? json_first(&in->doc, entries) : NULL; at != NULL;
+             at = json_right(&in->doc, entries, at)) {
+            if (names_files(at)) {
                 return true;
+            }
+        }
     }
     return false;
 }
@@ -123,7 +133,8 @@ static void import_list(struct importer *im, const struct settings_file *in, enu
     const struct json_value *entries = list_of(in, list), *at;
     uint32_t index = 0;
     im->places = in->places;
-    for (at = entries ? json_first(&in->doc, entries) : NULL; at; at = json_right(&in->doc, entries, at)) {
+    for (at = entries != NULL ? json_first(&in->doc, entries) : NULL; at != NULL;
+         at = json_right(&in->doc, entries, at)) {
         struct claude_entry entry = {
             .list = list,
             .number = ++*number,
@@ -144,10 +155,12 @@ static void import_list(struct importer *im, const struct settings_file *in, enu
 
 static struct slice parent_of(struct slice dir)
 {
-    while (dir.len > 1 && dir.ptr[dir.len - 1] != '/')
+    while (dir.len > 1 && dir.ptr[dir.len - 1] != '/') {
         dir.len--;
-    if (dir.len > 1)
+    }
+    if (dir.len > 1) {
         dir.len--;
+    }
     return dir;
 }
 
@@ -155,13 +168,16 @@ static struct slice parent_of(struct slice dir)
  * that folder itself, and what is relative from wherever a session runs. */
 static struct claude_places places_of(const struct import_file *file, const struct import_options *options)
 {
-    if (options->project.ptr)
+    if (options->project.ptr != NULL) {
         return (struct claude_places){.source = options->project, .working = options->project};
+    }
     struct slice parent = parent_of(file->dir);
-    if (!slice_ends_with(file->dir, SLICE("/.claude")))
+    if (!slice_ends_with(file->dir, SLICE("/.claude"))) {
         return (struct claude_places){0};
-    if (slice_eq(parent, options->base->home))
+    }
+    if (slice_eq(parent, options->base->home)) {
         return (struct claude_places){.source = file->dir};
+    }
     return (struct claude_places){.source = parent, .working = parent};
 }
 
@@ -194,15 +210,18 @@ static bool read_file(struct settings_file *in, const struct import_file *file,
         return false;
     }
     const struct json_value *root = json_root(&in->doc), *permissions;
-    if (!json_is(root, JSON_OBJECT))
+    if (!json_is(root, JSON_OBJECT)) {
         return wrong_type(ret_error, in, root, "settings are an object");
+    }
     permissions = json_get(&in->doc, root, "permissions");
-    if (permissions && !json_is(permissions, JSON_OBJECT))
+    if (permissions != NULL && !json_is(permissions, JSON_OBJECT)) {
         return wrong_type(ret_error, in, permissions, "'permissions' is an object");
+    }
     for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
         const struct json_value *entries = list_of(in, list);
-        if (entries && !json_is(entries, JSON_ARRAY))
+        if (entries != NULL && !json_is(entries, JSON_ARRAY)) {
             return wrong_type(ret_error, in, entries, "'deny', 'ask' and 'allow' are arrays");
+        }
     }
     return true;
 }
@@ -211,15 +230,18 @@ static bool read_file(struct settings_file *in, const struct import_file *file,
 
 static void import_files(struct importer *im, const struct settings_file *files, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         im->limits_files = im->limits_files || limits_files(&files[i]);
+    }
     for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
         uint32_t number = 0;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             import_list(im, &files[i], list, &number);
+        }
     }
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         tell_settings(im, &files[i]);
+    }
 }
 
 static bool write_document(struct importer *im)
@@ -236,10 +258,11 @@ static bool write_document(struct importer *im)
     buf_printf(&result->report,
                "%u rule(s); of the settings, %u kept, %u made stricter or narrower, %u left out\n",
                result->rules, result->kept, result->changed, result->left_out);
-    if (im->limits_files)
+    if (im->limits_files) {
         buf_text(&result->report,
                  "Claude Code holds the rules for files against some shell commands, too (cat, sed, > FILE): "
                  "no rule here does, a shell\ncommand is matched whole.\n");
+    }
     buf_text(&result->report,
              "A call that no rule matches is allowed by no rule: a hook leaves it to Claude Code, which goes "
              "on as before.\nPaths are compared byte for byte, as the places that they lead to.\n");
@@ -264,24 +287,28 @@ bool import_claude_settings(const struct import_file *files, size_t count,
                             struct buf *ret_error)
 {
     struct importer im = {.options = options, .result = ret_result};
-    struct settings_file *read = calloc(count + 1, sizeof *read);
+    struct settings_file *read = calloc(count + 1, sizeof(*read));
     bool good = read != NULL;
     arena_init(&im.arena, 256u << 20);
     intern_init(&im.written, &im.arena);
     buf_init(&im.rules, 64u << 20);
     buf_init(&im.match, 1u << 20);
-    for (size_t i = 0; read && i < count; i++)
+    for (size_t i = 0; read != NULL && i < count; i++) {
         json_init(&read[i].doc);
-    for (size_t i = 0; good && i < count; i++)
+    }
+    for (size_t i = 0; good && i < count; i++) {
         good = read_file(&read[i], &files[i], options, ret_error);
+    }
     if (good) {
         import_files(&im, read, count);
         good = write_document(&im);
     }
-    if (!good && ret_error->len == 0)
+    if (!good && ret_error->len == 0) {
         buf_text(ret_error, "no memory");
-    for (size_t i = 0; read && i < count; i++)
+    }
+    for (size_t i = 0; read != NULL && i < count; i++) {
         json_finish(&read[i].doc);
+    }
     free(read);
     buf_finish(&im.rules);
     buf_finish(&im.match);

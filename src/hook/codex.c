@@ -36,8 +36,9 @@ static bool add_servers(struct hook_message *message, const struct hook_places *
     static const struct slice table = {"mcp_servers", 11};
     bool ok = servers_add_toml(message, servers, places->home, ".codex/config.toml", table);
     servers->in_project = true;
-    for (struct slice dir = message->cwd; dir.ptr && ok; dir = directory_above(dir))
+    for (struct slice dir = message->cwd; dir.ptr != NULL && ok; dir = directory_above(dir)) {
         ok = servers_add_toml(message, servers, dir, ".codex/config.toml", table);
+    }
     servers->in_project = false;
     return ok;
 }
@@ -47,24 +48,29 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
     static const struct slice prefix = {"mcp__", 5};
     struct hook_servers servers = {0};
     struct slice tool;
-    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool)) {
         return false;
-    if (!slice_starts_with(tool, prefix))
+    }
+    if (!slice_starts_with(tool, prefix)) {
         return message_take_name(message, tool);
+    }
     return add_servers(message, places, &servers) &&
            split_name(message, slice_from(tool, prefix.len), SLICE("__"), &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
 {
-    if (!message_take_event(message, &hook_codex, "hook_event_name"))
+    if (!message_take_event(message, &hook_codex, "hook_event_name")) {
         return false;
-    if (message->silent)
+    }
+    if (message->silent) {
         return true;
+    }
     if (!message_take_session(message, "session_id") || !message_take_cwd(message, "cwd") ||
         !take_name(message, places) ||
-        !message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input")))
+        !message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"))) {
         return false;
+    }
     return slice_is(message->names[0].tool, "apply_patch") ? message_add_patch_paths(message) : true;
 }
 
@@ -91,7 +97,7 @@ const struct hook_host hook_codex = {
     .summary = "Codex",
     .deadline_ms = 570000,
     .events = events,
-    .event_count = sizeof events / sizeof *events,
+    .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
     .shape = &shape,

@@ -46,22 +46,27 @@ static bool take_places(struct hook_message *message)
     const struct json_doc *doc = &message->doc;
     const struct json_value *cwd = json_get(doc, json_root(doc), "cwd"),
                             *list = json_get(doc, json_root(doc), "workspace_roots"), *root;
-    if (cwd && !json_is(cwd, JSON_STRING) && !json_is(cwd, JSON_NULL))
+    if (cwd != NULL && !json_is(cwd, JSON_STRING) && !json_is(cwd, JSON_NULL)) {
         return message_fault(message, phrase);
-    if (json_is(cwd, JSON_STRING))
+    }
+    if (json_is(cwd, JSON_STRING)) {
         message->cwd = json_str(cwd);
+    }
     size_t count = json_is(list, JSON_ARRAY) ? list->count : 0;
-    struct slice *roots = arena_array(&message->arena, count + 1, sizeof *roots);
-    if (!roots)
+    struct slice *roots = arena_array(&message->arena, count + 1, sizeof(*roots));
+    if (roots == NULL) {
         return false;
-    for (root = count ? json_first(doc, list) : NULL; root; root = json_right(doc, list, root)) {
-        if (!json_is(root, JSON_STRING) || root->str_len == 0 || root->str[0] != '/')
+    }
+    for (root = count ? json_first(doc, list) : NULL; root != NULL; root = json_right(doc, list, root)) {
+        if (!json_is(root, JSON_STRING) || root->str_len == 0 || root->str[0] != '/') {
             return message_fault(message, phrase);
+        }
         roots[message->root_count++] = json_str(root);
     }
     message->roots = roots;
-    if (message->cwd.len == 0 && message->root_count > 0)
+    if (message->cwd.len == 0 && message->root_count > 0) {
         message->cwd = roots[0];
+    }
     return message->cwd.len > 0 && message->cwd.ptr[0] == '/' ? true : message_fault(message, phrase);
 }
 
@@ -74,10 +79,11 @@ static bool take_members(struct hook_message *message, const char *const *member
     struct buf *text = &message->text;
     const char *between = "{";
     buf_reset(text);
-    for (; *members; members++) {
+    for (; *members != NULL; members++) {
         const struct json_value *value = json_get(doc, json_root(doc), *members);
-        if (!value)
+        if (value == NULL) {
             continue;
+        }
         buf_printf(text, "%s\"%s\":", between, *members);
         buf_slice(text, json_text_of(doc, value));
         between = ",";
@@ -106,8 +112,9 @@ static bool read_file(struct hook_message *message)
 static bool take_input(struct hook_message *message)
 {
     const struct json_value *input = json_get(&message->doc, json_root(&message->doc), "tool_input");
-    if (json_is(input, JSON_STRING))
+    if (json_is(input, JSON_STRING)) {
         return message_take_input_text(message, json_str(input));
+    }
     return message_take_input(message, input);
 }
 
@@ -122,13 +129,16 @@ static bool is_launched(const struct hook_server *server, struct slice told)
 static bool take_servers(struct hook_message *message, const struct hook_servers *servers, struct slice told,
                          struct slice tool)
 {
-    message->names = arena_array(&message->arena, servers->count + 1, sizeof *message->names);
-    if (!message->names)
+    message->names = arena_array(&message->arena, servers->count + 1, sizeof(*message->names));
+    if (message->names == NULL) {
         return false;
-    for (size_t i = 0; i < servers->count && told.len; i++)
-        if (is_launched(&servers->list[i], told))
+    }
+    for (size_t i = 0; i < servers->count && told.len; i++) {
+        if (is_launched(&servers->list[i], told)) {
             message->names[message->name_count++] =
                 (struct call_name){.server = servers->list[i].name, .has_server = true, .tool = tool};
+        }
+    }
     if (message->name_count == 0) {
         message->names[message->name_count++] = (struct call_name){.tool = tool};
         message->server_unknown = true;
@@ -144,8 +154,9 @@ static bool add_servers(struct hook_message *message, const struct hook_places *
     bool ok = servers_add(message, servers, &user, json_get(&user.doc, user.root, "mcpServers"));
     config_close(&user);
     ok = ok && servers_add_above(message, servers, message->cwd, ".cursor/mcp.json", "mcpServers");
-    for (size_t i = 0; i < message->root_count && ok; i++)
+    for (size_t i = 0; i < message->root_count && ok; i++) {
         ok = servers_add_above(message, servers, message->roots[i], ".cursor/mcp.json", "mcpServers");
+    }
     return ok;
 }
 
@@ -158,8 +169,9 @@ static bool read_mcp(struct hook_message *message, const struct hook_places *pla
                               : json_is(command, JSON_STRING) ? json_str(command)
                                                               : (struct slice){0};
     struct hook_servers servers = {0};
-    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool)) {
         return false;
+    }
     return add_servers(message, places, &servers) && take_servers(message, &servers, told, tool) &&
            take_input(message);
 }
@@ -168,31 +180,40 @@ static bool read_tool(struct hook_message *message)
 {
     static const struct slice mcp = {"MCP:", 4};
     struct slice tool;
-    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool)) {
         return false;
+    }
     message->server_unknown = slice_starts_with(tool, mcp) && tool.len > mcp.len;
-    if (message->server_unknown)
+    if (message->server_unknown) {
         tool = slice_from(tool, mcp.len);
-    if (!message_take_name(message, tool) || !take_input(message))
+    }
+    if (!message_take_name(message, tool) || !take_input(message)) {
         return false;
+    }
     return slice_is(tool, "ApplyPatch") ? message_add_patch_paths(message) : true;
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
 {
-    if (!message_take_event(message, &hook_cursor, "hook_event_name"))
+    if (!message_take_event(message, &hook_cursor, "hook_event_name")) {
         return false;
-    if (message->silent)
+    }
+    if (message->silent) {
         return true;
-    if (!message_take_session(message, "conversation_id") || !take_places(message))
+    }
+    if (!message_take_session(message, "conversation_id") || !take_places(message)) {
         return false;
+    }
     const char *event = message->event->name;
-    if (strcmp(event, "beforeShellExecution") == 0)
+    if (strcmp(event, "beforeShellExecution") == 0) {
         return read_shell(message);
-    if (strcmp(event, "beforeMCPExecution") == 0)
+    }
+    if (strcmp(event, "beforeMCPExecution") == 0) {
         return read_mcp(message, places);
-    if (strcmp(event, "beforeReadFile") == 0 || strcmp(event, "beforeTabFileRead") == 0)
+    }
+    if (strcmp(event, "beforeReadFile") == 0 || strcmp(event, "beforeTabFileRead") == 0) {
         return read_file(message);
+    }
     return read_tool(message);
 }
 
@@ -222,7 +243,7 @@ const struct hook_host hook_cursor = {
     .summary = "Cursor",
     .deadline_ms = 25000,
     .events = events,
-    .event_count = sizeof events / sizeof *events,
+    .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments =
         "{\"pathArguments\":{\"ApplyPatch\":[\"patchPaths\"],\"Delete\":[\"target_file\"],"

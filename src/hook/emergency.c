@@ -26,7 +26,7 @@ static int errors = STDERR_FILENO; /* where the line of a deny goes */
 
 static void write_line(void)
 {
-    (void)!write(errors, DENY_LINE, sizeof DENY_LINE - 1);
+    (void)!write(errors, DENY_LINE, sizeof(DENY_LINE) - 1);
 }
 
 /* True when all of the text left, in one write. */
@@ -34,20 +34,23 @@ static bool write_whole(const char *text)
 {
     size_t len = strlen(text);
     ssize_t n;
-    do
+    do {
         n = write(STDOUT_FILENO, text, len);
-    while (n < 0 && errno == EINTR);
+    } while (n < 0 && errno == EINTR);
     return n >= 0 && (size_t)n == len;
 }
 
 _Noreturn static void deny(const struct hook_event *event)
 {
-    if (event->deny_code != 0)
+    if (event->deny_code != 0) {
         write_line();
-    if (write_whole(event->deny))
+    }
+    if (write_whole(event->deny)) {
         _exit(event->deny_code);
-    if (event->deny_code == 0)
+    }
+    if (event->deny_code == 0) {
         write_line();
+    }
     _exit(DENY_BY_CODE);
 }
 
@@ -80,10 +83,12 @@ _Noreturn void emergency_answer(const struct hook_event *event, enum hook_answer
         break;
     }
     answering = 1;
-    if (text == NULL)
+    if (text == NULL) {
         deny(event);
-    if (write_whole(text))
+    }
+    if (write_whole(text)) {
         _exit(0);
+    }
     write_line();
     _exit(DENY_BY_CODE);
 }
@@ -110,7 +115,7 @@ static bool ends_the_process(int number)
 
 static void take_signals(void)
 {
-    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack};
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
     struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
     /* Those that would stop the process, and those that a write tells of by itself. */
     static const int ignored[] = {SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGXFSZ};
@@ -118,11 +123,14 @@ static void take_signals(void)
     sigset_t none;
     (void)!sigaltstack(&alternate, NULL);
     sigfillset(&act.sa_mask);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (ends_the_process(number))
+    for (int number = 1; number <= SIGRTMAX; number++) {
+        if (ends_the_process(number)) {
             (void)!sigaction(number, &act, NULL); /* the C library keeps two for itself */
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
+        }
+    }
+    for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++) {
         (void)!sigaction(ignored[i], &ignore, NULL);
+    }
     sigemptyset(&none); /* a mask is inherited, and may hold back the timer */
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -130,8 +138,9 @@ static void take_signals(void)
 static void silence_standard_error(void)
 {
     int real = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3), nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (real < 0 || nothing < 0 || dup2(nothing, STDERR_FILENO) < 0)
+    if (real < 0 || nothing < 0 || dup2(nothing, STDERR_FILENO) < 0) {
         on_signal(0);
+    }
     errors = real;
     close(nothing);
 }
@@ -142,10 +151,12 @@ void emergency_arm(const struct hook_event *event, uint32_t deadline_ms, bool qu
     armed_ns = clock_mono_ns();
     take_signals();
     emergency_deadline(deadline_ms);
-    if (!standard_hold())
+    if (!standard_hold()) {
         _exit(DENY_BY_CODE);
-    if (quiet && !isatty(STDERR_FILENO))
+    }
+    if (quiet && !isatty(STDERR_FILENO)) {
         silence_standard_error();
+    }
     clearenv(); /* a project's settings can write it */
 }
 
@@ -164,8 +175,10 @@ void emergency_deadline(uint32_t deadline_ms)
 {
     uint32_t elapsed = emergency_elapsed(), left = deadline_ms > elapsed ? deadline_ms - elapsed : 0;
     struct itimerval timer = {.it_value = {.tv_sec = left / 1000, .tv_usec = (left % 1000) * 1000}};
-    if (left == 0)
+    if (left == 0) {
         timer.it_value.tv_usec = 1; /* zero would disarm it */
-    if (setitimer(ITIMER_REAL, &timer, NULL) != 0)
+    }
+    if (setitimer(ITIMER_REAL, &timer, NULL) != 0) {
         on_signal(SIGALRM);
+    }
 }

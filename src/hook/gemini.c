@@ -32,10 +32,12 @@ static bool take_context(struct hook_message *message, const struct json_value *
     const struct json_value *server = json_get(&message->doc, context, "server_name"),
                             *tool = json_get(&message->doc, context, "tool_name");
     if (!json_is(server, JSON_STRING) || server->str_len == 0 || !json_is(tool, JSON_STRING) ||
-        tool->str_len == 0)
+        tool->str_len == 0) {
         return message_fault(message, "'mcp_context' does not tell server and tool");
-    if (!message_take_name(message, json_str(tool)))
+    }
+    if (!message_take_name(message, json_str(tool))) {
         return false;
+    }
     message->names[0].server = json_str(server);
     message->names[0].has_server = true;
     return true;
@@ -59,24 +61,30 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
     const struct json_value *context = json_get(&message->doc, json_root(&message->doc), "mcp_context");
     struct hook_servers servers = {0};
     struct slice tool;
-    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool))
+    if (!message_text(message, "tool_name", "'tool_name' is not a non-empty string", &tool)) {
         return false;
-    if (context && !json_is(context, JSON_NULL))
+    }
+    if (context != NULL && !json_is(context, JSON_NULL)) {
         return take_context(message, context);
-    if (!slice_starts_with(tool, prefix))
+    }
+    if (!slice_starts_with(tool, prefix)) {
         return message_take_name(message, tool);
-    if (is_cut(tool))
+    }
+    if (is_cut(tool)) {
         return message_fault(message, "a name that the host has cut");
+    }
     return add_servers(message, places, &servers) &&
            split_name(message, slice_from(tool, prefix.len), SLICE("_"), &servers, tool, false);
 }
 
 static bool read(struct hook_message *message, const struct hook_places *places)
 {
-    if (!message_take_event(message, &hook_gemini, "hook_event_name"))
+    if (!message_take_event(message, &hook_gemini, "hook_event_name")) {
         return false;
-    if (message->silent)
+    }
+    if (message->silent) {
         return true;
+    }
     return message_take_session(message, "session_id") && message_take_cwd(message, "cwd") &&
            take_name(message, places) &&
            message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"));
@@ -106,7 +114,7 @@ const struct hook_host hook_gemini = {
     .summary = "Gemini CLI",
     .deadline_ms = 50000,
     .events = events,
-    .event_count = sizeof events / sizeof *events,
+    .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments =
         "{\"pathArguments\":{\"read_file\":[\"absolute_path\"],\"list_directory\":[\"dir_path\"],"

@@ -21,21 +21,25 @@
 const struct hook_host *const hook_hosts[] = {
     &hook_claude_code, &hook_gemini, &hook_codex, &hook_cursor, &hook_opencode,
 };
-const size_t hook_host_count = sizeof hook_hosts / sizeof *hook_hosts;
+const size_t hook_host_count = sizeof(hook_hosts) / sizeof(*hook_hosts);
 
 const struct hook_host *hook_host_find(const char *name)
 {
-    for (size_t i = 0; i < hook_host_count; i++)
-        if (strcmp(hook_hosts[i]->name, name) == 0)
+    for (size_t i = 0; i < hook_host_count; i++) {
+        if (strcmp(hook_hosts[i]->name, name) == 0) {
             return hook_hosts[i];
+        }
+    }
     return NULL;
 }
 
 const struct hook_event *hook_event_find(const struct hook_host *host, struct slice name)
 {
-    for (size_t i = 0; i < host->event_count; i++)
-        if (slice_is(name, host->events[i].name))
+    for (size_t i = 0; i < host->event_count; i++) {
+        if (slice_is(name, host->events[i].name)) {
             return &host->events[i];
+        }
+    }
     return NULL;
 }
 
@@ -48,22 +52,26 @@ static bool read_message(int fd, struct buf *text, bool *ret_over_limit)
     static char rest[64 << 10];
     *ret_over_limit = false;
     for (;;) {
-        size_t size = sizeof rest;
+        size_t size = sizeof(rest);
         char *room = *ret_over_limit ? rest : buf_room(text, &size);
-        if (!room)
+        if (room == NULL) {
             return false;
+        }
         ssize_t n = read(fd, room, size);
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
             struct pollfd readable = {.fd = fd, .events = POLLIN};
             (void)!poll(&readable, 1, -1);
             continue;
         }
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR) {
             return false;
-        if (n == 0)
+        }
+        if (n == 0) {
             return true;
-        if (n > 0 && !*ret_over_limit)
+        }
+        if (n > 0 && !*ret_over_limit) {
             buf_added(text, (size_t)n);
+        }
         *ret_over_limit = *ret_over_limit || text->len > LIMIT_MESSAGE_BYTES;
     }
 }
@@ -93,8 +101,9 @@ static struct outcome wait_for_people(struct run *run, struct outcome outcome)
         struct held held = outcome.held;
         if (late || (gate_people_moved(run->gate) && gate_held_state(run->gate, &held) != REQUEST_WAITING)) {
             outcome = gate_judge(run->gate, &run->call, &held, (struct slice){0});
-            if (!gate_commit(run->gate) || (late && outcome.kind != OUTCOME_ALLOW))
+            if (!gate_commit(run->gate) || (late && outcome.kind != OUTCOME_ALLOW)) {
                 return (struct outcome){.kind = OUTCOME_DENY};
+            }
             continue;
         }
         gate_tick(run->gate);
@@ -107,8 +116,9 @@ static struct outcome wait_for_people(struct run *run, struct outcome outcome)
 static bool host_asks(const struct run *run, uint32_t needed)
 {
     const struct hook_event *event = run->message.event;
-    if (needed != 1 || (!event->ask && !event->dialog))
+    if (needed != 1 || (event->ask == NULL && !event->dialog)) {
         return false; /* one user is one person; and some hosts do not heed the question */
+    }
     switch (run->options->asking) {
     case HOOK_ASKING_AUTO:
         return event->dialog || run->message.mode == HOOK_MODE_ASKS;
@@ -122,7 +132,7 @@ static bool host_asks(const struct run *run, uint32_t needed)
 
 static enum hook_answer answer_to_allow(const struct run *run)
 {
-    bool grant = run->options->grant && run->message.event->allow && run->message.name_count == 1 &&
+    bool grant = run->options->grant && run->message.event->allow != NULL && run->message.name_count == 1 &&
                  gate_judged_by_rules(run->gate);
     return grant ? HOOK_ALLOW : HOOK_NONE;
 }
@@ -133,12 +143,15 @@ static enum hook_answer judge(struct run *run)
     bool may_ask = host_asks(run, 1);
     struct outcome outcome = may_ask ? gate_judge_unheld(run->gate, &run->call)
                                      : gate_judge(run->gate, &run->call, NULL, (struct slice){0});
-    if (outcome.kind == OUTCOME_HELD && may_ask && !host_asks(run, outcome.held.needed))
+    if (outcome.kind == OUTCOME_HELD && may_ask && !host_asks(run, outcome.held.needed)) {
         outcome = gate_judge(run->gate, &run->call, NULL, (struct slice){0});
-    if (!gate_commit(run->gate))
+    }
+    if (!gate_commit(run->gate)) {
         return HOOK_DENY;
-    if (outcome.kind == OUTCOME_HELD && outcome.held.number == 0)
-        return run->message.event->ask ? HOOK_ASK : HOOK_NONE;
+    }
+    if (outcome.kind == OUTCOME_HELD && outcome.held.number == 0) {
+        return run->message.event->ask != NULL ? HOOK_ASK : HOOK_NONE;
+    }
     if (outcome.kind == OUTCOME_HELD) {
         emergency_deadline(run->options->deadline_ms);
         outcome = wait_for_people(run, outcome);
@@ -152,14 +165,14 @@ static enum hook_answer deny_unreadable(struct run *run)
     const struct hook_message *message = &run->message;
     struct call_defaults defaults = {
         .channel = slice_of(run->options->host->name),
-        .thread = message->session.ptr ? message->session : (struct slice){"", 0},
+        .thread = message->session.ptr != NULL ? message->session : (struct slice){"", 0},
         .actor = ACTOR_CLAUDE_PROCESS,
     };
     struct slice tool = message->name_count ? message->names[0].tool : (struct slice){"", 0};
-    uint32_t cause = message->over_limit ? CAUSE_OVER_LIMIT
-                     : message->fault    ? CAUSE_MALFORMED
-                                         : CAUSE_INTERNAL;
-    struct slice phrase = message->fault ? slice_of(message->fault) : (struct slice){"", 0};
+    uint32_t cause = message->over_limit      ? CAUSE_OVER_LIMIT
+                     : message->fault != NULL ? CAUSE_MALFORMED
+                                              : CAUSE_INTERNAL;
+    struct slice phrase = message->fault != NULL ? slice_of(message->fault) : (struct slice){"", 0};
     (void)gate_judge_unreadable(run->gate, cause, tool, phrase, &defaults);
     (void)!gate_commit(run->gate);
     return HOOK_DENY;
@@ -171,8 +184,9 @@ static bool is_excepted(const struct run *run)
     size_t excepted = 0;
     for (size_t i = 0; i < message->name_count; i++) {
         bool found = false;
-        for (size_t j = 0; j < run->options->except_count && message->names[i].has_server; j++)
+        for (size_t j = 0; j < run->options->except_count && message->names[i].has_server; j++) {
             found = found || slice_is(message->names[i].server, run->options->except[j]);
+        }
         excepted += found;
     }
     /* However its name is understood, it is a call to a server behind a gate. */
@@ -184,13 +198,14 @@ static bool is_excepted(const struct run *run)
 static void say_lines(const struct hook_options *options, struct buf *text)
 {
     buf_byte(text, '\0');
-    for (char *line = text->ptr, *end; buf_ok(text) && line && *line; line = end + 1) {
+    for (char *line = text->ptr, *end; buf_ok(text) && line != NULL && *line; line = end + 1) {
         end = line + strcspn(line, "\n");
         bool last = *end == '\0';
         *end = '\0';
         options->say(line);
-        if (last)
+        if (last) {
             break;
+        }
     }
 }
 
@@ -208,13 +223,15 @@ static struct gate *open_gate(const struct hook_options *options)
         .say = options->say,
     };
     struct buf error;
-    memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof surface - 6));
+    memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof(surface) - 6));
     buf_init(&error, 1u << 20);
     struct gate *gate = NULL;
-    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments))
+    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments)) {
         gate = gate_open(&gate_options, &error);
-    if (error.len)
+    }
+    if (error.len) {
         say_lines(options, &error);
+    }
     buf_finish(&error);
     return gate;
 }
@@ -222,15 +239,18 @@ static struct gate *open_gate(const struct hook_options *options)
 static enum hook_answer decide_message(struct run *run, bool readable)
 {
     struct hook_message *message = &run->message;
-    if (!readable || (message->server_unknown && !names_of_every_server(message, gate_policy(run->gate))))
+    if (!readable || (message->server_unknown && !names_of_every_server(message, gate_policy(run->gate)))) {
         return deny_unreadable(run);
+    }
     struct path_base base = run->options->base;
     struct slice *roots =
-        arena_array(&message->arena, base.root_count + message->root_count + 1, sizeof *roots);
-    if (!roots)
+        arena_array(&message->arena, base.root_count + message->root_count + 1, sizeof(*roots));
+    if (roots == NULL) {
         return HOOK_DENY;
-    for (size_t i = 0; i < base.root_count + message->root_count; i++)
+    }
+    for (size_t i = 0; i < base.root_count + message->root_count; i++) {
         roots[i] = i < base.root_count ? base.roots[i] : message->roots[i - base.root_count];
+    }
     base.cwd = message->cwd;
     base.roots = roots;
     base.root_count += message->root_count;
@@ -254,12 +274,14 @@ static enum hook_answer run_message(struct run *run, struct slice text)
     bool readable = !run->message.over_limit &&
                     hook_message_read(&run->message, options->host, options->event, text, &places);
     emergency_event(run->message.event);
-    if (readable && run->message.silent)
+    if (readable && run->message.silent) {
         return HOOK_NONE;
-    if (readable && is_excepted(run))
+    }
+    if (readable && is_excepted(run)) {
         return HOOK_NONE;
+    }
     run->gate = open_gate(options);
-    return run->gate ? decide_message(run, readable) : HOOK_DENY;
+    return run->gate != NULL ? decide_message(run, readable) : HOOK_DENY;
 }
 
 enum hook_answer hook_run(const struct hook_options *options, const struct hook_event **ret_event)

@@ -14,8 +14,9 @@
 static bool write_path(struct buf *buf, struct slice dir, const char *file)
 {
     buf_slice(buf, dir);
-    if (dir.len && dir.ptr[dir.len - 1] != '/')
+    if (dir.len && dir.ptr[dir.len - 1] != '/') {
         buf_byte(buf, '/');
+    }
     buf_text(buf, file);
     buf_byte(buf, '\0');
     return buf_ok(buf);
@@ -24,8 +25,9 @@ static bool write_path(struct buf *buf, struct slice dir, const char *file)
 bool hook_place_path(const struct hook_place *place, struct buf *ret_path)
 {
     const struct hook_shape *shape = place->host->shape;
-    if (place->settings)
+    if (place->settings != NULL) {
         return write_path(ret_path, (struct slice){0}, place->settings);
+    }
     switch (place->scope) {
     case HOOK_SCOPE_USER:
         return write_path(ret_path, place->home, shape->user);
@@ -34,7 +36,7 @@ bool hook_place_path(const struct hook_place *place, struct buf *ret_path)
     case HOOK_SCOPE_MANAGED:
         break;
     }
-    return shape->managed && write_path(ret_path, (struct slice){0}, shape->managed);
+    return shape->managed != NULL && write_path(ret_path, (struct slice){0}, shape->managed);
 }
 
 bool hook_protect_path(const struct hook_place *place, struct buf *ret_path)
@@ -46,14 +48,15 @@ bool hook_protect_path(const struct hook_place *place, struct buf *ret_path)
         buf_byte(ret_path, '\0');
         return buf_ok(ret_path);
     }
-    struct slice key = place->settings ? slice_of(place->settings) : place->project;
-    if (place->scope == HOOK_SCOPE_USER && !place->settings) {
-        snprintf(name, sizeof name, ".config/callgate/protect-%s.json", place->host->name);
+    struct slice key = place->settings != NULL ? slice_of(place->settings) : place->project;
+    if (place->scope == HOOK_SCOPE_USER && place->settings == NULL) {
+        snprintf(name, sizeof(name), ".config/callgate/protect-%s.json", place->host->name);
     } else {
-        if (!hash_bytes(key, hash))
+        if (!hash_bytes(key, hash)) {
             return false;
+        }
         hash_to_hex(hash, hex);
-        snprintf(name, sizeof name, ".config/callgate/protect-%s-%.16s.json", place->host->name, hex);
+        snprintf(name, sizeof(name), ".config/callgate/protect-%s-%.16s.json", place->host->name, hex);
     }
     return write_path(ret_path, place->home, name);
 }
@@ -61,19 +64,22 @@ bool hook_protect_path(const struct hook_place *place, struct buf *ret_path)
 bool hook_program_path(struct buf *ret_path)
 {
     char self[PATH_MAX];
-    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (len <= 0)
+    ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    if (len <= 0) {
         return false;
+    }
     self[len] = '\0';
     size_t before = ret_path->len;
     const char *slash = strrchr(self, '/');
     buf_bytes(ret_path, self, (size_t)(slash - self));
     buf_text(ret_path, "/callgate-static");
     buf_byte(ret_path, '\0');
-    if (buf_ok(ret_path) && access(ret_path->ptr + before, X_OK) == 0)
+    if (buf_ok(ret_path) && access(ret_path->ptr + before, X_OK) == 0) {
         return true;
-    if (buf_ok(ret_path))
+    }
+    if (buf_ok(ret_path)) {
         ret_path->len = before;
+    }
     buf_text(ret_path, self);
     buf_byte(ret_path, '\0');
     return buf_ok(ret_path);
@@ -83,12 +89,14 @@ bool hook_program_path(struct buf *ret_path)
 static bool is_wrapped(struct slice launched)
 {
     const char *space = memchr(launched.ptr, ' ', launched.len);
-    struct slice program = {launched.ptr, space ? (size_t)(space - launched.ptr) : launched.len};
+    struct slice program = {launched.ptr, space != NULL ? (size_t)(space - launched.ptr) : launched.len};
     const char *slash = memrchr(program.ptr, '/', program.len);
-    if (!space)
+    if (space == NULL) {
         return false;
-    if (slash)
+    }
+    if (slash != NULL) {
         program = slice_from(program, (size_t)(slash - program.ptr) + 1);
+    }
     struct slice rest = slice_from(launched, (size_t)(space - launched.ptr) + 1);
     return slice_starts_with(program, SLICE("callgate")) &&
            (slice_is(rest, "run") || slice_starts_with(rest, SLICE("run ")));
@@ -99,13 +107,15 @@ bool hook_wrapped_servers(const struct hook_place *place, struct buf *ret_names)
     struct hook_message message;
     struct hook_places places = {.home = place->home};
     struct hook_servers servers = {0};
-    if (!hook_message_init(&message))
+    if (!hook_message_init(&message)) {
         return false;
+    }
     message.cwd = place->project;
     bool ok = place->host->servers(&message, &places, &servers);
     for (size_t i = 0; i < servers.count && ok; i++) {
-        if (servers.list[i].launched.len == 0 || !is_wrapped(servers.list[i].launched))
+        if (servers.list[i].launched.len == 0 || !is_wrapped(servers.list[i].launched)) {
             continue;
+        }
         buf_slice(ret_names, servers.list[i].name);
         buf_byte(ret_names, '\0');
     }
@@ -118,10 +128,12 @@ bool hook_wrapped_servers(const struct hook_place *place, struct buf *ret_names)
 static bool is_plain(const char *word)
 {
     static const char others[] = "_./=:@%+,-";
-    for (const char *at = word; *at; at++)
+    for (const char *at = word; *at; at++) {
         if (!(*at >= 'a' && *at <= 'z') && !(*at >= 'A' && *at <= 'Z') && !(*at >= '0' && *at <= '9') &&
-            !strchr(others, *at))
+            strchr(others, *at) == NULL) {
             return false;
+        }
+    }
     return *word != '\0';
 }
 
@@ -133,10 +145,11 @@ void hook_write_word(struct buf *buf, const char *word)
     }
     buf_byte(buf, '\'');
     for (; *word; word++) {
-        if (*word == '\'')
+        if (*word == '\'') {
             buf_text(buf, "'\\''");
-        else
+        } else {
             buf_byte(buf, *word);
+        }
     }
     buf_byte(buf, '\'');
 }
@@ -177,16 +190,18 @@ static void write_element(struct buf *buf, const struct hook_install_options *op
     const struct hook_shape *shape = options->place.host->shape;
     if (shape->groups) {
         buf_byte(buf, '{');
-        if (shape->matcher)
+        if (shape->matcher != NULL) {
             buf_printf(buf, "\"matcher\":\"%s\",", shape->matcher);
+        }
         buf_text(buf, "\"hooks\":[");
     }
     buf_text(buf, shape->groups ? "{\"type\":\"command\"," : "{");
     write_command(buf, options, event);
     buf_text(buf, shape->entry);
     buf_printf(buf, ",\"timeout\":%u", (options->deadline_ms + shape->margin_ms) / shape->timeout_unit_ms);
-    if (shape->fail_closed)
+    if (shape->fail_closed != NULL) {
         buf_printf(buf, ",\"%s\":%s", shape->fail_closed, shape->fail_closed_value);
+    }
     buf_text(buf, shape->groups ? "}]}" : "}");
 }
 
@@ -194,17 +209,18 @@ static void write_element(struct buf *buf, const struct hook_install_options *op
 
 bool write_plugin(struct buf *buf, const char *const *words, size_t count)
 {
-    struct slice shim = {opencode_shim, sizeof opencode_shim - 1};
-    const char *at = memmem(shim.ptr, shim.len, PLUGIN_COMMAND, sizeof PLUGIN_COMMAND - 1);
-    if (!at)
+    struct slice shim = {opencode_shim, sizeof(opencode_shim) - 1};
+    const char *at = memmem(shim.ptr, shim.len, PLUGIN_COMMAND, sizeof(PLUGIN_COMMAND) - 1);
+    if (at == NULL) {
         return false;
+    }
     buf_bytes(buf, shim.ptr, (size_t)(at - shim.ptr));
     for (size_t i = 0; i < count; i++) {
         buf_text(buf, i ? ", " : "[");
         json_write_bytes(buf, slice_of(words[i]));
     }
     buf_byte(buf, ']');
-    buf_slice(buf, slice_from(shim, (size_t)(at - shim.ptr) + sizeof PLUGIN_COMMAND - 1));
+    buf_slice(buf, slice_from(shim, (size_t)(at - shim.ptr) + sizeof(PLUGIN_COMMAND) - 1));
     return buf_ok(buf);
 }
 
@@ -219,8 +235,9 @@ bool is_plugin(struct slice text)
 static struct slice last_inserted(const struct buf *inserted, size_t end)
 {
     size_t start = end - 1;
-    while (start > 0 && inserted->ptr[start - 1] != '\0')
+    while (start > 0 && inserted->ptr[start - 1] != '\0') {
         start--;
+    }
     return (struct slice){inserted->ptr + start, end - 1 - start};
 }
 
@@ -232,8 +249,9 @@ static bool take_out_by_record(struct settings *settings, const char *name, cons
     bool ok = record->found && record->inserted.len &&
               settings_init(&attempt, name, buf_slice_of(&settings->text), &ignored);
     buf_finish(&ignored);
-    if (!ok)
+    if (!ok) {
         return false;
+    }
     for (size_t end = record->inserted.len; end > 0 && ok;) {
         struct slice text = last_inserted(&record->inserted, end);
         ok = settings_take_out(&attempt, text);
@@ -255,16 +273,18 @@ static bool remove_one(struct settings *settings, const struct hook_host *host, 
     const struct json_value *hooks = json_get(doc, settings->root, "hooks"), *v, *entry;
     for (size_t i = 0; i < host->event_count; i++) {
         const struct json_value *list = json_get(doc, hooks, host->events[i].name);
-        for (v = json_is(list, JSON_ARRAY) ? json_first(doc, list) : NULL; v; v = json_right(doc, list, v)) {
+        for (v = json_is(list, JSON_ARRAY) ? json_first(doc, list) : NULL; v != NULL;
+             v = json_right(doc, list, v)) {
             const struct json_value *inner = json_get(doc, v, "hooks");
             if (!host->shape->groups && is_ours(doc, v, host)) {
                 *ret_failed = !settings_remove(settings, list, v);
                 return true;
             }
-            for (entry = json_is(inner, JSON_ARRAY) ? json_first(doc, inner) : NULL; entry;
+            for (entry = json_is(inner, JSON_ARRAY) ? json_first(doc, inner) : NULL; entry != NULL;
                  entry = json_right(doc, inner, entry)) {
-                if (!is_ours(doc, entry, host))
+                if (!is_ours(doc, entry, host)) {
                     continue;
+                }
                 *ret_failed = inner->count == 1 ? !settings_remove(settings, list, v)
                                                 : !settings_remove(settings, inner, entry);
                 return true;
@@ -279,8 +299,9 @@ bool take_hook_out(struct settings *settings, const struct hook_host *host, cons
 {
     bool failed = false;
     *ret_found = take_out_by_record(settings, host->name, record);
-    while (!failed && remove_one(settings, host, &failed))
+    while (!failed && remove_one(settings, host, &failed)) {
         *ret_found = true;
+    }
     return !failed;
 }
 
@@ -315,11 +336,13 @@ static bool put_hooks_in(struct work *w)
         buf_finish(&element);
     }
     size_t before = w->record.inserted.len;
-    if (ok && host->shape->version)
+    if (ok && host->shape->version != NULL) {
         ok = settings_add_member(&w->settings, "version", slice_of(host->shape->version), &w->record.inserted,
                                  w->error);
-    if (w->record.inserted.len > before)
+    }
+    if (w->record.inserted.len > before) {
         buf_byte(&w->record.inserted, '\0');
+    }
     return ok && buf_ok(&w->record.inserted);
 }
 
@@ -331,24 +354,28 @@ static size_t protected_paths(struct work *w, struct arena *arena, const char **
     const struct hook_shape *shape = options->place.host->shape;
     size_t count = 0, most = options->policy_count + 16;
     struct buf path;
-    for (const char *const *more = shape->protect; *more; more++)
+    for (const char *const *more = shape->protect; *more != NULL; more++) {
         most++;
-    const char **paths = arena_array(arena, most, sizeof *paths);
+    }
+    const char **paths = arena_array(arena, most, sizeof(*paths));
     buf_init(&path, LIMIT_PATH_BYTES + 1);
-    if (paths) {
-        for (size_t i = 0; i < options->policy_count; i++)
+    if (paths != NULL) {
+        for (size_t i = 0; i < options->policy_count; i++) {
             paths[count++] = options->policies[i];
+        }
         paths[count++] = "/etc/callgate";
         paths[count++] = options->state_dir;
         paths[count++] = options->words[0];
         paths[count++] = arena_copy(arena, buf_slice_of(&w->file.path)).ptr;
         paths[count++] = arena_copy(arena, buf_slice_of(&w->record.protect)).ptr;
-        if (hook_place_path(&options->place, &path))
+        if (hook_place_path(&options->place, &path)) {
             paths[count++] = arena_copy(arena, slice_of(path.ptr)).ptr;
-        for (const char *const *more = shape->protect; *more; more++) {
+        }
+        for (const char *const *more = shape->protect; *more != NULL; more++) {
             buf_reset(&path);
-            if (options->place.scope != HOOK_SCOPE_MANAGED && write_path(&path, options->place.home, *more))
+            if (options->place.scope != HOOK_SCOPE_MANAGED && write_path(&path, options->place.home, *more)) {
                 paths[count++] = arena_copy(arena, slice_of(path.ptr)).ptr;
+            }
         }
     }
     buf_finish(&path);
@@ -361,11 +388,13 @@ static size_t distinct(const char **paths, size_t count)
 {
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
-        bool seen = !paths[i] || !*paths[i];
-        for (size_t j = 0; j < kept; j++)
+        bool seen = paths[i] == NULL || !*paths[i];
+        for (size_t j = 0; j < kept; j++) {
             seen = seen || strcmp(paths[j], paths[i]) == 0;
-        if (!seen)
+        }
+        if (!seen) {
             paths[kept++] = paths[i];
+        }
     }
     return kept;
 }
@@ -379,13 +408,15 @@ static bool write_protect_file(struct work *w)
     arena_init(&arena, LIMIT_MESSAGE_BYTES);
     buf_init(&text, LIMIT_MESSAGE_BYTES);
     size_t count = protected_paths(w, &arena, &paths);
-    if (paths)
+    if (paths != NULL) {
         write_protection(&text, w->options->place.host, paths, distinct(paths, count));
+    }
     buf_byte(&w->record.protect, '\0');
-    bool ok = paths && buf_ok(&text) && buf_ok(&w->record.protect) &&
+    bool ok = paths != NULL && buf_ok(&text) && buf_ok(&w->record.protect) &&
               text_file_read(&file, w->record.protect.ptr, LIMIT_MESSAGE_BYTES, w->error);
-    if (buf_ok(&w->record.protect))
+    if (buf_ok(&w->record.protect)) {
         w->record.protect.len--;
+    }
     if (ok) {
         mode_t mode = w->options->place.scope == HOOK_SCOPE_MANAGED ? 0644 : 0600;
         ok = w->options->dry_run || text_file_replace(&file, buf_slice_of(&text), mode, w->error);
@@ -404,15 +435,16 @@ static void report_change(struct work *w, struct slice text)
     buf_byte(w->report, '\n');
     if (w->options->dry_run) {
         buf_slice(w->report, text);
-        if (text.len && text.ptr[text.len - 1] != '\n')
+        if (text.len && text.ptr[text.len - 1] != '\n') {
             buf_byte(w->report, '\n');
+        }
     }
     if (w->record.protect.len) {
         buf_text(w->report, w->options->dry_run ? "would write " : "wrote ");
         buf_slice(w->report, buf_slice_of(&w->record.protect));
         buf_text(w->report, ": rules that keep the agent from writing policy, settings and state\n");
     }
-    if (shape->note) {
+    if (shape->note != NULL) {
         buf_text(w->report, "note: ");
         buf_text(w->report, shape->note);
         buf_byte(w->report, '\n');
@@ -424,15 +456,19 @@ static void report_change(struct work *w, struct slice text)
 static bool carry_out(struct work *w, struct slice text)
 {
     const struct hook_install_options *options = w->options;
-    if (options->protect && (!hook_protect_path(&options->place, &w->record.protect)))
+    if (options->protect && (!hook_protect_path(&options->place, &w->record.protect))) {
         return false;
-    if (options->protect)
+    }
+    if (options->protect) {
         w->record.protect.len--; /* the NUL */
-    if (options->protect && !write_protect_file(w))
+    }
+    if (options->protect && !write_protect_file(w)) {
         return false;
+    }
     if (!options->dry_run && (!record_write(&w->record, options, w->file.path.ptr, w->error) ||
-                              !text_file_replace(&w->file, text, mode_of(&options->place), w->error)))
+                              !text_file_replace(&w->file, text, mode_of(&options->place), w->error))) {
         return false;
+    }
     report_change(w, text);
     return true;
 }
@@ -440,8 +476,9 @@ static bool carry_out(struct work *w, struct slice text)
 static bool install_in_settings(struct work *w)
 {
     bool found;
-    if (!settings_init(&w->settings, w->file.path.ptr, buf_slice_of(&w->file.text), w->error))
+    if (!settings_init(&w->settings, w->file.path.ptr, buf_slice_of(&w->file.text), w->error)) {
         return false;
+    }
     bool ok = take_hook_out(&w->settings, w->options->place.host, &w->record, &found);
     /* A copy of before the first time stays the copy. */
     if (ok && !(found && w->record.found)) {
@@ -478,14 +515,17 @@ static bool work_init(struct work *w, const struct hook_install_options *options
     record_init(&w->record);
     buf_init(&path, LIMIT_PATH_BYTES + 1);
     bool ok = hook_place_path(&options->place, &path);
-    if (!ok)
+    if (!ok) {
         buf_printf(ret_error, "%s has no such place", options->place.host->summary);
+    }
     ok = ok && text_file_read(&w->file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
     buf_finish(&path);
-    if (ok && record_read(&w->record, options, w->file.path.ptr, ret_error))
+    if (ok && record_read(&w->record, options, w->file.path.ptr, ret_error)) {
         return true;
-    if (ok)
+    }
+    if (ok) {
         text_file_finish(&w->file);
+    }
     record_finish(&w->record);
     return false;
 }
@@ -499,13 +539,15 @@ static void work_finish(struct work *w)
 bool hook_install(const struct hook_install_options *options, struct buf *ret_report, struct buf *ret_error)
 {
     struct work w;
-    if (!work_init(&w, options, ret_report, ret_error))
+    if (!work_init(&w, options, ret_report, ret_error)) {
         return false;
+    }
     buf_reset(&w.record.protect);
     bool ok = options->place.host->shape->plugin ? install_plugin(&w) : install_in_settings(&w);
     work_finish(&w);
-    if (!ok && ret_error->len == 0)
+    if (!ok && ret_error->len == 0) {
         buf_text(ret_error, "no memory");
+    }
     return ok;
 }
 
@@ -516,9 +558,10 @@ static struct slice left_over(const struct work *w)
 {
     struct slice text = buf_slice_of(&w->settings.text), before = buf_slice_of(&w->record.before);
     bool blank = w->record.found && w->record.existed && before.len < 64 && slice_is(text, "{}\n");
-    for (size_t i = 0; i < before.len && blank; i++)
+    for (size_t i = 0; i < before.len && blank; i++) {
         blank =
             before.ptr[i] == ' ' || before.ptr[i] == '\t' || before.ptr[i] == '\r' || before.ptr[i] == '\n';
+    }
     return blank ? before : text;
 }
 
@@ -527,11 +570,12 @@ static void remove_protection(struct work *w)
 {
     struct buf *path = &w->record.protect;
     buf_byte(path, '\0');
-    if (!buf_ok(path) || path->len <= 1 || unlink(path->ptr) != 0)
+    if (!buf_ok(path) || path->len <= 1 || unlink(path->ptr) != 0) {
         return;
+    }
     buf_printf(w->report, "removed %s\n", path->ptr);
     char *slash = strrchr(path->ptr, '/');
-    if (slash) {
+    if (slash != NULL) {
         *slash = '\0';
         (void)!rmdir(path->ptr);
     }
@@ -545,10 +589,12 @@ static enum hook_uninstall_result put_back(struct work *w)
     bool dry = w->options->dry_run;
     buf_printf(w->report, "%s%s %s\n", dry ? "would " : "",
                remove ? (dry ? "remove" : "removed") : (dry ? "write" : "wrote"), w->file.path.ptr);
-    if (dry)
+    if (dry) {
         return HOOK_UNINSTALL_DONE;
-    if (remove ? !text_file_remove(&w->file, w->error) : !text_file_replace(&w->file, text, 0600, w->error))
+    }
+    if (remove ? !text_file_remove(&w->file, w->error) : !text_file_replace(&w->file, text, 0600, w->error)) {
         return HOOK_UNINSTALL_FAILED;
+    }
     remove_protection(w);
     record_remove(w->options, w->file.path.ptr);
     return HOOK_UNINSTALL_DONE;
@@ -558,10 +604,12 @@ static enum hook_uninstall_result uninstall_from_settings(struct work *w)
 {
     enum hook_uninstall_result result = HOOK_UNINSTALL_FAILED;
     bool found = false;
-    if (!settings_init(&w->settings, w->file.path.ptr, buf_slice_of(&w->file.text), w->error))
+    if (!settings_init(&w->settings, w->file.path.ptr, buf_slice_of(&w->file.text), w->error)) {
         return result;
-    if (take_hook_out(&w->settings, w->options->place.host, &w->record, &found))
+    }
+    if (take_hook_out(&w->settings, w->options->place.host, &w->record, &found)) {
         result = found ? put_back(w) : HOOK_UNINSTALL_NONE;
+    }
     settings_finish(&w->settings);
     return result;
 }
@@ -571,16 +619,19 @@ enum hook_uninstall_result hook_uninstall(const struct hook_install_options *opt
 {
     struct work w;
     enum hook_uninstall_result result = HOOK_UNINSTALL_NONE;
-    if (!work_init(&w, options, ret_report, ret_error))
+    if (!work_init(&w, options, ret_report, ret_error)) {
         return HOOK_UNINSTALL_FAILED;
-    if (!w.file.existed)
+    }
+    if (!w.file.existed) {
         result = HOOK_UNINSTALL_NONE;
-    else if (!options->place.host->shape->plugin)
+    } else if (!options->place.host->shape->plugin) {
         result = uninstall_from_settings(&w);
-    else if (is_plugin(buf_slice_of(&w.file.text)))
+    } else if (is_plugin(buf_slice_of(&w.file.text))) {
         result = put_back(&w);
+    }
     work_finish(&w);
-    if (result == HOOK_UNINSTALL_FAILED && ret_error->len == 0)
+    if (result == HOOK_UNINSTALL_FAILED && ret_error->len == 0) {
         buf_text(ret_error, "no memory");
+    }
     return result;
 }

@@ -16,24 +16,28 @@ static bool next_word(struct slice *line, struct buf *to, bool *plain)
 {
     size_t at = 0;
     bool any = false;
-    while (at < line->len && strchr(" \t\n", line->ptr[at]) && line->ptr[at])
+    while (at < line->len && strchr(" \t\n", line->ptr[at]) != NULL && line->ptr[at]) {
         at++;
+    }
     for (char quote = 0; at < line->len; at++) {
         char c = line->ptr[at];
-        if (quote == 0 && (c == ' ' || c == '\t' || c == '\n'))
+        if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
             break;
-        if (quote == 0 && strchr(";&|<>()$`*?[#~!", c))
+        }
+        if (quote == 0 && strchr(";&|<>()$`*?[#~!", c) != NULL) {
             return false;
+        }
         *plain = *plain && !is_odd(c, quote);
         any = true;
-        if (c == quote)
+        if (c == quote) {
             quote = 0;
-        else if (quote == 0 && (c == '\'' || c == '"'))
+        } else if (quote == 0 && (c == '\'' || c == '"')) {
             quote = c;
-        else if (c == '\\' && quote != '\'' && at + 1 < line->len)
+        } else if (c == '\\' && quote != '\'' && at + 1 < line->len) {
             buf_byte(to, line->ptr[++at]);
-        else
+        } else {
             buf_byte(to, c);
+        }
     }
     *line = slice_from(*line, at);
     return any;
@@ -42,17 +46,18 @@ static bool next_word(struct slice *line, struct buf *to, bool *plain)
 char **split_words(struct arena *arena, struct slice line, size_t *ret_count, bool *ret_plain)
 {
     /* A word takes two bytes of the line at least. */
-    char **words = arena_array(arena, line.len / 2 + 2, sizeof *words);
+    char **words = arena_array(arena, line.len / 2 + 2, sizeof(*words));
     struct buf word;
     size_t count = 0;
-    bool plain = line.len == 0 || !memchr(line.ptr, '\n', line.len);
+    bool plain = line.len == 0 || memchr(line.ptr, '\n', line.len) == NULL;
     buf_init(&word, LIMIT_MESSAGE_BYTES);
-    while (words && next_word(&line, &word, &plain)) {
+    while (words != NULL && next_word(&line, &word, &plain)) {
         struct slice copy = buf_ok(&word) ? arena_copy(arena, buf_slice_of(&word)) : (struct slice){0};
-        if (!copy.ptr)
+        if (copy.ptr == NULL) {
             words = NULL;
-        else
+        } else {
             words[count++] = (char *)copy.ptr;
+        }
         buf_reset(&word);
     }
     buf_finish(&word);
@@ -69,28 +74,35 @@ static char **words_of(struct arena *arena, const struct json_doc *doc, const st
                             *arg;
     *ret_count = 0;
     *ret_plain = true;
-    if (!json_is(command, JSON_STRING))
+    if (!json_is(command, JSON_STRING)) {
         return NULL;
-    if (!json_is(args, JSON_ARRAY))
+    }
+    if (!json_is(args, JSON_ARRAY)) {
         return split_words(arena, json_str(command), ret_count, ret_plain);
-    char **words = arena_array(arena, (size_t)args->count + 2, sizeof *words);
-    if (!words)
+    }
+    char **words = arena_array(arena, (size_t)args->count + 2, sizeof(*words));
+    if (words == NULL) {
         return NULL;
+    }
     words[(*ret_count)++] = (char *)arena_copy(arena, json_str(command)).ptr;
-    for (arg = json_first(doc, args); arg; arg = json_right(doc, args, arg))
+    for (arg = json_first(doc, args); arg != NULL; arg = json_right(doc, args, arg)) {
         words[(*ret_count)++] =
             (char *)arena_copy(arena, json_is(arg, JSON_STRING) ? json_str(arg) : SLICE("")).ptr;
-    for (size_t i = 0; i < *ret_count; i++)
-        if (!words[i])
+    }
+    for (size_t i = 0; i < *ret_count; i++) {
+        if (words[i] == NULL) {
             return NULL;
+        }
+    }
     return words;
 }
 
 static bool words_are_ours(char *const *words, size_t count, const struct hook_host *host)
 {
-    if (count < 3)
+    if (count < 3) {
         return false;
-    const char *slash = strrchr(words[0], '/'), *name = slash ? slash + 1 : words[0];
+    }
+    const char *slash = strrchr(words[0], '/'), *name = slash != NULL ? slash + 1 : words[0];
     return strncmp(name, "callgate", 8) == 0 && strcmp(words[1], "hook") == 0 &&
            strcmp(words[2], host->name) == 0;
 }
@@ -102,7 +114,7 @@ bool is_ours(const struct json_doc *doc, const struct json_value *entry, const s
     bool plain;
     arena_init(&arena, LIMIT_MESSAGE_BYTES);
     char **words = words_of(&arena, doc, entry, &count, &plain);
-    bool ours = words && words_are_ours(words, count, host);
+    bool ours = words != NULL && words_are_ours(words, count, host);
     arena_finish(&arena);
     return ours;
 }
@@ -120,8 +132,9 @@ struct finding_hooks {
 static bool is_closed(const struct hook_shape *shape, const struct json_doc *doc,
                       const struct json_value *entry)
 {
-    const struct json_value *value = shape->fail_closed ? json_get(doc, entry, shape->fail_closed) : NULL;
-    return value && slice_is(json_text_of(doc, value), shape->fail_closed_value);
+    const struct json_value *value =
+        shape->fail_closed != NULL ? json_get(doc, entry, shape->fail_closed) : NULL;
+    return value != NULL && slice_is(json_text_of(doc, value), shape->fail_closed_value);
 }
 
 static bool add(struct finding_hooks *f, const struct hook_event *event, const struct json_value *group,
@@ -134,18 +147,22 @@ static bool add(struct finding_hooks *f, const struct hook_event *event, const s
     int64_t time = 0;
     bool plain;
     char **words = words_of(f->arena, f->doc, entry, &count, &plain);
-    if (!words || !words_are_ours(words, count, f->place->host))
+    if (words == NULL || !words_are_ours(words, count, f->place->host)) {
         return true;
-    if (f->count == f->cap)
+    }
+    if (f->count == f->cap) {
         return false;
+    }
     if (!json_is(timeout, JSON_NUMBER) || json_number_int(json_str(timeout), &time) != JSON_INT_OK ||
-        time < 0 || time > INT32_MAX)
+        time < 0 || time > INT32_MAX) {
         time = 0;
+    }
     const struct json_value *command = json_get(f->doc, entry, "command");
     bool shell = !json_is(json_get(f->doc, entry, "args"), JSON_ARRAY);
     const char *line = shell ? arena_copy(f->arena, json_str(command)).ptr : NULL;
-    if (shell && !line)
+    if (shell && line == NULL) {
         return false;
+    }
     f->list[f->count++] = (struct hook_installed){
         .event = event,
         .line = line,
@@ -154,8 +171,8 @@ static bool add(struct finding_hooks *f, const struct hook_event *event, const s
         .plain = plain,
         .timeout_ms = time * shape->timeout_unit_ms,
         .fail_closed = is_closed(shape, f->doc, entry),
-        .every_tool = !matcher || (json_is(matcher, JSON_STRING) &&
-                                   (matcher->str_len == 0 || slice_is(json_str(matcher), "*"))),
+        .every_tool = matcher == NULL || (json_is(matcher, JSON_STRING) &&
+                                          (matcher->str_len == 0 || slice_is(json_str(matcher), "*"))),
     };
     return true;
 }
@@ -164,18 +181,21 @@ static bool find_in_event(struct finding_hooks *f, const struct hook_event *even
                           const struct json_value *list)
 {
     const struct json_value *v, *entry, *inner;
-    for (v = json_is(list, JSON_ARRAY) ? json_first(f->doc, list) : NULL; v;
+    for (v = json_is(list, JSON_ARRAY) ? json_first(f->doc, list) : NULL; v != NULL;
          v = json_right(f->doc, list, v)) {
         if (!f->place->host->shape->groups) {
-            if (!add(f, event, v, v))
+            if (!add(f, event, v, v)) {
                 return false;
+            }
             continue;
         }
         inner = json_get(f->doc, v, "hooks");
-        for (entry = json_is(inner, JSON_ARRAY) ? json_first(f->doc, inner) : NULL; entry;
-             entry = json_right(f->doc, inner, entry))
-            if (!add(f, event, v, entry))
+        for (entry = json_is(inner, JSON_ARRAY) ? json_first(f->doc, inner) : NULL; entry != NULL;
+             entry = json_right(f->doc, inner, entry)) {
+            if (!add(f, event, v, entry)) {
                 return false;
+            }
+        }
     }
     return true;
 }
@@ -184,22 +204,24 @@ static bool find_in_plugin(struct finding_hooks *f, struct slice text)
 {
     static const struct slice before = {"const COMMAND = ", 16};
     const char *at = is_plugin(text) ? memmem(text.ptr, text.len, before.ptr, before.len) : NULL;
-    if (!at)
+    if (at == NULL) {
         return true;
+    }
     struct slice rest = slice_from(text, (size_t)(at - text.ptr) + before.len);
     const char *lf = memchr(rest.ptr, '\n', rest.len);
     struct json_doc doc;
     struct json_error error;
     struct json_options options = {.max_depth = 2, .max_bytes = LIMIT_MESSAGE_BYTES};
     json_init(&doc);
-    if (lf && json_parse(&doc, (struct slice){rest.ptr, (size_t)(lf - rest.ptr)}, &options, &error) &&
+    if (lf != NULL && json_parse(&doc, (struct slice){rest.ptr, (size_t)(lf - rest.ptr)}, &options, &error) &&
         json_is(json_root(&doc), JSON_ARRAY)) {
         const struct json_value *list = json_root(&doc), *v;
-        char **words = arena_array(f->arena, (size_t)list->count + 1, sizeof *words);
+        char **words = arena_array(f->arena, (size_t)list->count + 1, sizeof(*words));
         size_t count = 0;
-        for (v = json_first(&doc, list); v && words; v = json_right(&doc, list, v))
+        for (v = json_first(&doc, list); v != NULL && words != NULL; v = json_right(&doc, list, v)) {
             words[count++] = (char *)arena_copy(f->arena, json_str(v)).ptr;
-        if (words && words_are_ours(words, count, f->place->host))
+        }
+        if (words != NULL && words_are_ours(words, count, f->place->host)) {
             f->list[f->count++] = (struct hook_installed){
                 .event = &f->place->host->events[0],
                 .words = words,
@@ -208,6 +230,7 @@ static bool find_in_plugin(struct finding_hooks *f, struct slice text)
                 .fail_closed = true, /* the plugin throws */
                 .every_tool = true,
             };
+        }
     }
     json_finish(&doc);
     return true;
@@ -216,17 +239,20 @@ static bool find_in_plugin(struct finding_hooks *f, struct slice text)
 static bool find_in_text(struct finding_hooks *f, const char *path, struct slice text, struct buf *ret_error)
 {
     struct settings settings;
-    if (!settings_init(&settings, path, text, ret_error))
+    if (!settings_init(&settings, path, text, ret_error)) {
         return false;
+    }
     const struct hook_host *host = f->place->host;
     const struct json_value *hooks = json_get(&settings.doc, settings.root, "hooks");
     bool ok = true;
     f->doc = &settings.doc;
-    for (size_t i = 0; i < host->event_count && ok; i++)
+    for (size_t i = 0; i < host->event_count && ok; i++) {
         ok = find_in_event(f, &host->events[i], json_get(&settings.doc, hooks, host->events[i].name));
+    }
     settings_finish(&settings);
-    if (!ok)
+    if (!ok) {
         buf_text(ret_error, "too many hooks of ours");
+    }
     return ok;
 }
 
@@ -237,15 +263,17 @@ bool hook_installed_find(const struct hook_place *place, struct arena *arena,
     struct buf path;
     struct text_file file;
     buf_init(&path, LIMIT_PATH_BYTES + 1);
-    f.list = arena_array(arena, f.cap, sizeof *f.list);
-    bool ok = f.list && hook_place_path(place, &path);
-    if (!ok)
+    f.list = arena_array(arena, f.cap, sizeof(*f.list));
+    bool ok = f.list != NULL && hook_place_path(place, &path);
+    if (!ok) {
         buf_text(ret_error, "this host has no such place");
+    }
     if (ok && (ok = text_file_read(&file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error))) {
-        if (file.existed && place->host->shape->plugin)
+        if (file.existed && place->host->shape->plugin) {
             ok = find_in_plugin(&f, buf_slice_of(&file.text));
-        else if (file.existed)
+        } else if (file.existed) {
             ok = find_in_text(&f, path.ptr, buf_slice_of(&file.text), ret_error);
+        }
         text_file_finish(&file);
     }
     buf_finish(&path);

@@ -41,8 +41,9 @@ static bool parse(struct hook_message *message, struct json_doc *doc, struct sli
                   const struct json_options *options)
 {
     struct json_error error = {.code = JSON_ERROR_SYNTAX};
-    if (json_parse(doc, text, options, &error))
+    if (json_parse(doc, text, options, &error)) {
         return true;
+    }
     switch (error.code) {
     case JSON_ERROR_MEMORY:
         return false;
@@ -69,10 +70,12 @@ bool hook_message_read(struct hook_message *message, const struct hook_host *hos
                        const struct hook_event *expected, struct slice text, const struct hook_places *places)
 {
     message->event = expected;
-    if (!parse(message, &message->doc, text, &message_options))
+    if (!parse(message, &message->doc, text, &message_options)) {
         return false;
-    if (!json_is(json_root(&message->doc), JSON_OBJECT))
+    }
+    if (!json_is(json_root(&message->doc), JSON_OBJECT)) {
         return message_fault(message, "not an object");
+    }
     return host->read(message, places);
 }
 
@@ -81,8 +84,9 @@ bool hook_message_read(struct hook_message *message, const struct hook_host *hos
 bool message_text(struct hook_message *message, const char *key, const char *phrase, struct slice *ret_text)
 {
     const struct json_value *value = json_get(&message->doc, json_root(&message->doc), key);
-    if (!json_is(value, JSON_STRING) || value->str_len == 0)
+    if (!json_is(value, JSON_STRING) || value->str_len == 0) {
         return message_fault(message, phrase);
+    }
     *ret_text = json_str(value);
     return true;
 }
@@ -90,13 +94,16 @@ bool message_text(struct hook_message *message, const char *key, const char *phr
 bool message_take_event(struct hook_message *message, const struct hook_host *host, const char *key)
 {
     struct slice name;
-    if (!message_text(message, key, "the event's name is not a non-empty string", &name))
+    if (!message_text(message, key, "the event's name is not a non-empty string", &name)) {
         return false;
+    }
     const struct hook_event *event = hook_event_find(host, name);
-    if (event)
+    if (event != NULL) {
         message->event = event;
-    for (const char *const *silent = host->silent; *silent && !event; silent++)
+    }
+    for (const char *const *silent = host->silent; *silent != NULL && event == NULL; silent++) {
         message->silent = message->silent || slice_is(name, *silent);
+    }
     return true;
 }
 
@@ -108,22 +115,25 @@ bool message_take_session(struct hook_message *message, const char *key)
 bool message_take_cwd(struct hook_message *message, const char *key)
 {
     static const char phrase[] = "the working directory is not an absolute path";
-    if (!message_text(message, key, phrase, &message->cwd))
+    if (!message_text(message, key, phrase, &message->cwd)) {
         return false;
+    }
     return message->cwd.ptr[0] == '/' ? true : message_fault(message, phrase);
 }
 
 static bool take_object(struct hook_message *message, const struct json_doc *doc,
                         const struct json_value *input)
 {
-    if (!json_is(input, JSON_OBJECT))
+    if (!json_is(input, JSON_OBJECT)) {
         return message_fault(message, "the tool's input is not an object");
+    }
     if (!json_within_depth(doc, input, LIMIT_JSON_DEPTH)) {
         message->over_limit = true;
         return false;
     }
-    if (call_names_clash(doc, input))
+    if (call_names_clash(doc, input)) {
         return message_fault(message, "two argument names that differ only by case");
+    }
     message->input_doc = doc;
     message->input = input;
     return true;
@@ -136,16 +146,18 @@ bool message_take_input(struct hook_message *message, const struct json_value *i
 
 bool message_take_input_text(struct hook_message *message, struct slice text)
 {
-    if (!parse(message, &message->inner, text, &input_options))
+    if (!parse(message, &message->inner, text, &input_options)) {
         return false;
+    }
     return take_object(message, &message->inner, json_root(&message->inner));
 }
 
 bool message_take_name(struct hook_message *message, struct slice tool)
 {
-    message->names = arena_array(&message->arena, 1, sizeof *message->names);
-    if (!message->names)
+    message->names = arena_array(&message->arena, 1, sizeof(*message->names));
+    if (message->names == NULL) {
         return false;
+    }
     message->names[0] = (struct call_name){.tool = tool};
     message->name_count = 1;
     return true;

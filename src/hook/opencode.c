@@ -21,9 +21,11 @@ static const char *const own[] = {"apply_patch", "plan_enter", "plan_exit", "tod
 
 static bool is_own(struct slice tool)
 {
-    for (const char *const *name = own; *name; name++)
-        if (slice_is(tool, *name))
+    for (const char *const *name = own; *name != NULL; name++) {
+        if (slice_is(tool, *name)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -52,10 +54,12 @@ static bool take_name(struct hook_message *message, const struct hook_places *pl
 {
     struct hook_servers servers = {0};
     struct slice tool;
-    if (!message_text(message, "tool", "'tool' is not a non-empty string", &tool))
+    if (!message_text(message, "tool", "'tool' is not a non-empty string", &tool)) {
         return false;
-    if (is_own(tool) || !memchr(tool.ptr, '_', tool.len))
+    }
+    if (is_own(tool) || memchr(tool.ptr, '_', tool.len) == NULL) {
         return message_take_name(message, tool);
+    }
     return add_servers(message, places, &servers) &&
            split_name(message, tool, SLICE("_"), &servers, tool, true);
 }
@@ -64,8 +68,9 @@ static bool read(struct hook_message *message, const struct hook_places *places)
 {
     if (!message_take_session(message, "sessionID") || !message_take_cwd(message, "directory") ||
         !take_name(message, places) ||
-        !message_take_input(message, json_get(&message->doc, json_root(&message->doc), "args")))
+        !message_take_input(message, json_get(&message->doc, json_root(&message->doc), "args"))) {
         return false;
+    }
     bool patch = slice_is(message->names[0].tool, "apply_patch") || slice_is(message->names[0].tool, "patch");
     return patch ? message_add_patch_paths(message) : true;
 }
@@ -90,7 +95,7 @@ const struct hook_host hook_opencode = {
     .summary = "opencode",
     .deadline_ms = 570000,
     .events = events,
-    .event_count = sizeof events / sizeof *events,
+    .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"],\"patch\":[\"patchPaths\"],"
                       "\"glob\":[\"pattern\"]},"

@@ -38,9 +38,12 @@ static const struct {
 
 static const char *shape_of(const struct hook_host *host, const struct hook_event *event)
 {
-    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-        if (shapes[i].host == host && (!shapes[i].event || strcmp(shapes[i].event, event->name) == 0))
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        if (shapes[i].host == host &&
+            (shapes[i].event == NULL || strcmp(shapes[i].event, event->name) == 0)) {
             return shapes[i].text;
+        }
+    }
     return NULL;
 }
 
@@ -67,14 +70,15 @@ static void write_message(struct probing *p, struct slice tool, struct slice inp
             continue;
         }
         at++;
-        if (*at == 'T')
+        if (*at == 'T') {
             json_write_bytes(out, tool);
-        else if (*at == 'I')
+        } else if (*at == 'I') {
             buf_slice(out, input);
-        else if (*at == 'C')
+        } else if (*at == 'C') {
             json_write_bytes(out, p->options->base->cwd);
-        else
+        } else {
             json_write_string(out, slice_of(p->options->event->name));
+        }
     }
 }
 
@@ -86,8 +90,9 @@ static bool decide_message(struct probing *p, struct hook_message *message, stru
     struct path_base base = *o->base;
     struct approvals none = {0};
     if (!hook_message_read(message, o->host, o->event, buf_slice_of(&p->probe->message), &places) ||
-        message->silent || message->server_unknown)
+        message->silent || message->server_unknown) {
         return false;
+    }
     struct call call = {
         .names = message->names,
         .name_count = message->name_count,
@@ -106,9 +111,12 @@ static bool rules_decide_all(struct probing *p)
 {
     struct approvals none = {0};
     const struct readings *readings = &p->decider.readings;
-    for (size_t i = 0; i < readings->count; i++)
-        if (!policy_evaluate(p->options->policy, &p->decider.facts, &readings->list[i], 1, &none).rule)
+    for (size_t i = 0; i < readings->count; i++) {
+        if (policy_evaluate(p->options->policy, &p->decider.facts, &readings->list[i], 1, &none).rule ==
+            NULL) {
             return false;
+        }
+    }
     return readings->count > 0;
 }
 
@@ -116,12 +124,13 @@ static void expect(struct probing *p, bool denied, bool one_name)
 {
     const struct hook_event *event = p->options->event;
     struct hook_probe *probe = p->probe;
-    bool granted = !denied && p->options->grant && event->allow && one_name && rules_decide_all(p);
+    bool granted = !denied && p->options->grant && event->allow != NULL && one_name && rules_decide_all(p);
     probe->out = denied ? event->deny : granted ? event->allow : event->none;
     probe->code = denied ? event->deny_code : 0;
     probe->errors = denied && event->deny_code != 0 ? HOOK_DENY_TEXT "\n" : "";
-    if (p->options->host->says_why)
+    if (p->options->host->says_why) {
         probe->errors = NULL;
+    }
 }
 
 static void write_what(struct probing *p, struct slice tool, const struct rule *rule)
@@ -131,7 +140,7 @@ static void write_what(struct probing *p, struct slice tool, const struct rule *
     buf_text(what, "a call of '");
     utf8_append_printable(what, tool);
     buf_byte(what, '\'');
-    if (rule) {
+    if (rule != NULL) {
         buf_text(what, " (rule '");
         utf8_append_printable(what, policy_text(p->options->policy, rule->id));
         buf_text(what, "')");
@@ -144,8 +153,9 @@ static bool try_call(struct probing *p, enum hook_probe_kind kind, struct slice 
     struct decision decision = {0};
     uint32_t wanted = kind == HOOK_PROBE_DENY ? DECISION_DENY : DECISION_ALLOW;
     write_message(p, tool, input);
-    if (!buf_ok(&p->probe->message) || !hook_message_init(&message))
+    if (!buf_ok(&p->probe->message) || !hook_message_init(&message)) {
         return false;
+    }
     bool found =
         decide_message(p, &message, &decision) && decision.kind == wanted && decision.cause != CAUSE_INTERNAL;
     if (found) {
@@ -172,16 +182,19 @@ static void write_path(struct buf *input, const struct policy *policy, const str
     struct slice component = policy_text(policy, match->path_component);
     buf_init(&path, 1u << 20);
     buf_init(&value, 1u << 20);
-    if (match->path_prefix)
+    if (match->path_prefix) {
         buf_slice(&path, policy->prefixes->list[match->path_prefix - 1].path);
+    }
     if (match->path_component) {
         buf_byte(&path, '/');
-        for (size_t i = 0; i < component.len; i++)
+        for (size_t i = 0; i < component.len; i++) {
             buf_byte(&path, component.ptr[i] == '*' ? 'x' : component.ptr[i]);
+        }
     }
     json_write_bytes(&value, buf_slice_of(&path));
-    if (path.len)
+    if (path.len) {
         write_argument(input, SLICE("file_path"), buf_slice_of(&value));
+    }
     input->failed = input->failed || !buf_ok(&path) || !buf_ok(&value);
     buf_finish(&path);
     buf_finish(&value);
@@ -196,13 +209,15 @@ static bool try_rule(struct probing *p, enum hook_probe_kind kind, const struct 
     buf_init(&tool, 1u << 16);
     buf_byte(&input, '{');
     write_path(&input, policy, match);
-    for (uint32_t i = 0; i < match->arg_count; i++)
+    for (uint32_t i = 0; i < match->arg_count; i++) {
         write_argument(&input, policy_text(policy, policy->args[match->arg_first + i].key),
                        policy_text(policy, policy->args[match->arg_first + i].value));
+    }
     buf_byte(&input, '}');
     buf_slice(&tool, policy_text(policy, match->tool ? match->tool : match->tool_prefix));
-    if (!match->tool)
+    if (!match->tool) {
         buf_text(&tool, "callgate_probe");
+    }
     bool found =
         buf_ok(&input) && buf_ok(&tool) && try_call(p, kind, buf_slice_of(&tool), buf_slice_of(&input));
     buf_finish(&input);
@@ -217,11 +232,13 @@ static bool try_rules(struct probing *p, enum hook_probe_kind kind)
     for (uint32_t i = 0; i < policy->order_count && tried < RULES_TRIED; i++) {
         const struct rule *rule = &policy->rules[policy->order[i]];
         if (rule->effect != wanted || rule->match.server || rule->match.channel || rule->match.thread ||
-            rule->match.actor == ACTOR_SESSION_OWNER)
+            rule->match.actor == ACTOR_SESSION_OWNER) {
             continue;
+        }
         tried++;
-        if (try_rule(p, kind, rule))
+        if (try_rule(p, kind, rule)) {
             return true;
+        }
     }
     return false;
 }
@@ -233,9 +250,10 @@ static bool try_unknown_tool(struct probing *p)
 {
     uint64_t number;
     char name[48];
-    if (!random_bytes(&number, sizeof number))
+    if (!random_bytes(&number, sizeof(number))) {
         return false;
-    int len = snprintf(name, sizeof name, "callgate_probe_%016llx", (unsigned long long)number);
+    }
+    int len = snprintf(name, sizeof(name), "callgate_probe_%016llx", (unsigned long long)number);
     return try_call(p, HOOK_PROBE_ALLOW, (struct slice){name, (size_t)len}, SLICE("{}"));
 }
 
@@ -252,8 +270,9 @@ bool hook_probe_make(const struct hook_probe_options *options, enum hook_probe_k
         expect(&p, true, false);
         return buf_ok(&ret_probe->message) && buf_ok(&ret_probe->what);
     }
-    if (!shape_of(options->host, options->event) || !decider_init(&p.decider))
+    if (shape_of(options->host, options->event) == NULL || !decider_init(&p.decider)) {
         return false;
+    }
     bool found = kind == HOOK_PROBE_DENY
                      ? try_rules(&p, kind) || try_call(&p, kind, SLICE("upload_file"), SLICE("{}"))
                      : try_unknown_tool(&p) || try_rules(&p, kind);

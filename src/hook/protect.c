@@ -28,19 +28,23 @@ static void write_rule(struct protection *p, const char *field, const char *tool
 static void write_rules(struct protection *p, const struct hook_host *host, const char *where,
                         const char *what)
 {
-    for (const char *const *tool = host->shape->write_tools; *tool; tool++)
+    for (const char *const *tool = host->shape->write_tools; *tool != NULL; tool++) {
         write_rule(p, "tool", *tool, where, what);
-    for (size_t i = 0; i < sizeof write_prefixes / sizeof *write_prefixes; i++)
+    }
+    for (size_t i = 0; i < sizeof(write_prefixes) / sizeof(*write_prefixes); i++) {
         write_rule(p, "toolPrefix", write_prefixes[i], where, what);
+    }
 }
 
 void write_protection(struct buf *buf, const struct hook_host *host, const char *const *paths, size_t count)
 {
     struct protection p = {.buf = buf};
     buf_text(buf, "{\n  \"rules\": [");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         write_rules(&p, host, "pathPrefix", paths[i]);
-    if (host->shape->protect_component)
+    }
+    if (host->shape->protect_component != NULL) {
         write_rules(&p, host, "pathComponent", host->shape->protect_component);
+    }
     buf_text(buf, "\n  ]\n}\n");
 }

@@ -31,8 +31,9 @@ static bool path_of(const struct hook_install_options *options, const char *sett
 {
     uint8_t hash[HASH_SIZE];
     char hex[HASH_HEX + 1];
-    if (!hash_bytes(slice_of(settings), hash))
+    if (!hash_bytes(slice_of(settings), hash)) {
         return false;
+    }
     hash_to_hex(hash, hex);
     buf_printf(ret_path, "%s/hooks/%s-%.16s.%s", options->state_dir, options->place.host->name, hex, suffix);
     buf_byte(ret_path, '\0');
@@ -54,12 +55,13 @@ static bool take(struct hook_record *record, struct slice text, const char *sett
                             *list = json_get(&doc, root, "inserted"),
                             *protect = json_get(&doc, root, "protect"), *v;
     ok = json_is(name, JSON_STRING) && slice_is(json_str(name), settings) && json_is(list, JSON_ARRAY);
-    for (v = ok ? json_first(&doc, list) : NULL; v; v = json_right(&doc, list, v)) {
+    for (v = ok ? json_first(&doc, list) : NULL; v != NULL; v = json_right(&doc, list, v)) {
         buf_slice(&record->inserted, json_str(v));
         buf_byte(&record->inserted, '\0');
     }
-    if (ok && json_is(protect, JSON_STRING))
+    if (ok && json_is(protect, JSON_STRING)) {
         buf_slice(&record->protect, json_str(protect));
+    }
     record->existed = ok && json_is(json_get(&doc, root, "existed"), JSON_TRUE);
     record->found = ok;
     json_finish(&doc);
@@ -89,8 +91,9 @@ bool record_read(struct hook_record *record, const struct hook_install_options *
         }
     }
     buf_finish(&path);
-    if (!ok && ret_error->len == 0)
+    if (!ok && ret_error->len == 0) {
         buf_text(ret_error, "no memory");
+    }
     return ok && buf_ok(&record->before);
 }
 
@@ -109,10 +112,11 @@ static void write_record(struct buf *buf, const struct hook_record *record,
         at += text.len + 1;
     }
     buf_text(buf, "],\"protect\":");
-    if (record->protect.len)
+    if (record->protect.len) {
         json_write_bytes(buf, buf_slice_of(&record->protect));
-    else
+    } else {
         buf_text(buf, "null");
+    }
     buf_text(buf, ",\"settings\":");
     json_write_string(buf, slice_of(settings));
     buf_text(buf, ",\"v\":1}\n");
@@ -141,8 +145,9 @@ bool record_write(const struct hook_record *record, const struct hook_install_op
     buf_init(&text, 4 * (size_t)LIMIT_MESSAGE_BYTES);
     write_record(&text, record, options, settings);
     bool ok = buf_ok(&text);
-    if (ok && record->existed)
+    if (ok && record->existed) {
         ok = write_file(options, settings, "before", buf_slice_of(&record->before), ret_error);
+    }
     ok = ok && write_file(options, settings, "json", buf_slice_of(&text), ret_error);
     buf_finish(&text);
     return ok;
@@ -151,11 +156,12 @@ bool record_write(const struct hook_record *record, const struct hook_install_op
 void record_remove(const struct hook_install_options *options, const char *settings)
 {
     static const char *const suffixes[] = {"json", "before"};
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(*suffixes); i++) {
         struct buf path;
         buf_init(&path, LIMIT_PATH_BYTES + 1);
-        if (path_of(options, settings, suffixes[i], &path))
+        if (path_of(options, settings, suffixes[i], &path)) {
             unlink(path.ptr);
+        }
         buf_finish(&path);
     }
 }

@@ -24,23 +24,28 @@ static bool look(struct settings *settings, struct json_error *ret_error)
     settings->root = NULL;
     buf_reset(&settings->blanked);
     buf_slice(&settings->blanked, buf_slice_of(&settings->text));
-    if (!buf_ok(&settings->text) || !buf_ok(&settings->blanked))
+    if (!buf_ok(&settings->text) || !buf_ok(&settings->blanked)) {
         return false;
+    }
     jsonc_blank(settings->blanked.ptr, settings->blanked.len);
-    if (!json_parse(&settings->doc, buf_slice_of(&settings->blanked), &settings_options, ret_error))
+    if (!json_parse(&settings->doc, buf_slice_of(&settings->blanked), &settings_options, ret_error)) {
         return false;
+    }
     settings->root = json_root(&settings->doc);
-    if (settings->root->type == JSON_OBJECT)
+    if (settings->root->type == JSON_OBJECT) {
         return true;
+    }
     *ret_error = (struct json_error){.code = JSON_ERROR_SYNTAX, .detail = "it is no JSON object"};
     return false;
 }
 
 static bool is_blank(struct slice text)
 {
-    for (size_t i = 0; i < text.len; i++)
-        if (!blank(text.ptr[i]))
+    for (size_t i = 0; i < text.len; i++) {
+        if (!blank(text.ptr[i])) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -52,11 +57,13 @@ bool settings_init(struct settings *settings, const char *name, struct slice tex
     buf_init(&settings->blanked, 2 * (size_t)LIMIT_MESSAGE_BYTES);
     json_init(&settings->doc);
     buf_slice(&settings->text, is_blank(text) ? SLICE("{}\n") : text);
-    if (look(settings, &error))
+    if (look(settings, &error)) {
         return true;
+    }
     uint32_t line = 1, column = 1;
-    if (error.code != JSON_ERROR_MEMORY)
+    if (error.code != JSON_ERROR_MEMORY) {
         json_place(buf_slice_of(&settings->text), error.offset, &line, &column);
+    }
     buf_printf(ret_error, "%s:%u:%u: %s; mend it first, nothing was changed", name, line, column,
                error.detail);
     settings_finish(settings);
@@ -82,11 +89,13 @@ struct layout {
 static bool indentation(struct slice text, size_t at, struct slice *ret_indent)
 {
     size_t start = at;
-    while (start > 0 && text.ptr[start - 1] != '\n')
+    while (start > 0 && text.ptr[start - 1] != '\n') {
         start--;
+    }
     *ret_indent = (struct slice){text.ptr + start, 0};
-    while (start + ret_indent->len < at && in_line_blank(text.ptr[start + ret_indent->len]))
+    while (start + ret_indent->len < at && in_line_blank(text.ptr[start + ret_indent->len])) {
         ret_indent->len++;
+    }
     return start + ret_indent->len == at;
 }
 
@@ -95,12 +104,15 @@ static struct layout layout_of(const struct settings *settings)
     struct slice text = buf_slice_of(&settings->text), indent;
     const struct json_value *first = json_first(&settings->doc, settings->root);
     struct layout layout = {SLICE("\n"), SLICE("  "), true};
-    if (memmem(text.ptr, text.len, "\r\n", 2))
+    if (memmem(text.ptr, text.len, "\r\n", 2) != NULL) {
         layout.newline = SLICE("\r\n");
-    if (first && indentation(text, first->offset, &indent) && indent.len)
+    }
+    if (first != NULL && indentation(text, first->offset, &indent) && indent.len) {
         layout.unit = indent;
+    }
     const char *lf = memchr(text.ptr, '\n', text.len);
-    layout.lines = settings->root->count == 0 || (lf && !is_blank(slice_from(text, (size_t)(lf - text.ptr))));
+    layout.lines =
+        settings->root->count == 0 || (lf != NULL && !is_blank(slice_from(text, (size_t)(lf - text.ptr))));
     return layout;
 }
 
@@ -113,8 +125,9 @@ static void write_indent(struct buf *buf, const struct layout *layout, struct sl
 {
     buf_slice(buf, layout->newline);
     buf_slice(buf, indent);
-    for (; level; level--)
+    for (; level; level--) {
         buf_slice(buf, layout->unit);
+    }
 }
 
 static void write_value(struct buf *buf, const struct json_doc *doc, const struct json_value *value,
@@ -128,9 +141,10 @@ static void write_value(struct buf *buf, const struct json_doc *doc, const struc
     }
     const struct json_value *first = json_first(doc, value);
     buf_byte(buf, object ? '{' : '[');
-    for (const struct json_value *v = first; v; v = json_right(doc, value, v)) {
-        if (v != first)
+    for (const struct json_value *v = first; v != NULL; v = json_right(doc, value, v)) {
+        if (v != first) {
             buf_byte(buf, ',');
+        }
         write_indent(buf, layout, indent, level + 1);
         if (object) {
             buf_slice(buf, json_text_of(doc, v));
@@ -167,29 +181,35 @@ static bool put_in(struct settings *settings, const struct json_value *container
     struct json_error error;
     struct buf put;
     size_t at = container->offset + 1, before;
-    bool own_line = first && indentation(text, first->offset, &indent), spread = !first && layout.lines;
+    bool own_line = first != NULL && indentation(text, first->offset, &indent),
+         spread = first == NULL && layout.lines;
     buf_init(&put, LIMIT_MESSAGE_BYTES);
     json_init(&doc);
     bool ok = json_parse(&doc, value, &settings_options, &error);
-    if (!first)
+    if (first == NULL) {
         indentation(text, container->offset, &indent); /* of its line */
+    }
     unsigned level = spread ? 1 : 0;
-    if (own_line || spread)
+    if (own_line || spread) {
         write_indent(&put, &layout, indent, level);
-    else if (first && in_line_blank(text.ptr[at]))
+    } else if (first != NULL && in_line_blank(text.ptr[at])) {
         buf_byte(&put, ' ');
-    if (key) {
+    }
+    if (key != NULL) {
         json_write_string(&put, slice_of(key));
         buf_text(&put, layout.lines ? ": " : ":");
     }
-    if (ok && !own_line && !spread)
+    if (ok && !own_line && !spread) {
         layout.lines = false;
-    if (ok)
+    }
+    if (ok) {
         write_value(&put, &doc, json_root(&doc), &layout, indent, level);
-    buf_text(&put, first ? "," : "");
+    }
+    buf_text(&put, first != NULL ? "," : "");
     before = container->offset;
-    if (spread && !memchr(text.ptr + before, '\n', container->length))
+    if (spread && memchr(text.ptr + before, '\n', container->length) == NULL) {
         write_indent(&put, &layout, indent, 0);
+    }
     ok = ok && buf_ok(&put) && splice(settings, at, buf_slice_of(&put));
     buf_slice(ret_inserted, buf_slice_of(&put));
     json_finish(&doc);
@@ -200,7 +220,7 @@ static bool put_in(struct settings *settings, const struct json_value *container
 /* The value of what is missing: the rest of the path around the element. */
 static void write_missing(struct buf *buf, const char *const *rest, struct slice element)
 {
-    if (!*rest) {
+    if (*rest == NULL) {
         buf_byte(buf, '[');
         buf_slice(buf, element);
         buf_byte(buf, ']');
@@ -218,27 +238,29 @@ bool settings_add(struct settings *settings, const char *const *path, struct sli
 {
     const struct json_value *at = settings->root, *next;
     const char *last = "the document";
-    for (; *path && json_is(at, JSON_OBJECT); path++, at = next) {
+    for (; *path != NULL && json_is(at, JSON_OBJECT); path++, at = next) {
         next = json_get(&settings->doc, at, *path);
-        if (!next) {
+        if (next == NULL) {
             struct buf missing;
             buf_init(&missing, LIMIT_MESSAGE_BYTES);
             write_missing(&missing, path + 1, element);
             bool ok = buf_ok(&missing) && put_in(settings, at, *path, buf_slice_of(&missing), ret_inserted);
             buf_finish(&missing);
-            if (!ok)
+            if (!ok) {
                 buf_text(ret_error, "no memory");
+            }
             return ok;
         }
         last = *path;
     }
-    if (*path || !json_is(at, JSON_ARRAY)) {
+    if (*path != NULL || !json_is(at, JSON_ARRAY)) {
         buf_printf(ret_error, "'%s' is %s: it must be %s", last, json_type_name((enum json_type)at->type),
-                   *path ? "an object" : "an array");
+                   *path != NULL ? "an object" : "an array");
         return false;
     }
-    if (put_in(settings, at, NULL, element, ret_inserted))
+    if (put_in(settings, at, NULL, element, ret_inserted)) {
         return true;
+    }
     buf_text(ret_error, "no memory");
     return false;
 }
@@ -246,9 +268,10 @@ bool settings_add(struct settings *settings, const char *const *path, struct sli
 bool settings_add_member(struct settings *settings, const char *key, struct slice value,
                          struct buf *ret_inserted, struct buf *ret_error)
 {
-    if (json_get(&settings->doc, settings->root, key) ||
-        put_in(settings, settings->root, key, value, ret_inserted))
+    if (json_get(&settings->doc, settings->root, key) != NULL ||
+        put_in(settings, settings->root, key, value, ret_inserted)) {
         return true;
+    }
     buf_text(ret_error, "no memory");
     return false;
 }
@@ -270,8 +293,9 @@ static bool delete_range(struct settings *settings, size_t from, size_t to)
     memmove(settings->text.ptr + from, settings->text.ptr + to, text.len - to);
     settings->text.len -= to - from;
     bool ok = look(settings, &error);
-    if (!ok)
+    if (!ok) {
         (void)!splice(settings, from, buf_slice_of(&kept));
+    }
     buf_finish(&kept);
     return ok;
 }
@@ -280,12 +304,14 @@ bool settings_take_out(struct settings *settings, struct slice inserted)
 {
     struct slice text = buf_slice_of(&settings->text);
     const char *found = inserted.len ? memmem(text.ptr, text.len, inserted.ptr, inserted.len) : NULL;
-    if (!found)
+    if (found == NULL) {
         return false;
+    }
     size_t at = (size_t)(found - text.ptr);
     struct slice rest = slice_from(text, at + 1);
-    if (memmem(rest.ptr, rest.len, inserted.ptr, inserted.len))
+    if (memmem(rest.ptr, rest.len, inserted.ptr, inserted.len) != NULL) {
         return false;
+    }
     return delete_range(settings, at, at + inserted.len);
 }
 
@@ -296,17 +322,21 @@ bool settings_remove(struct settings *settings, const struct json_value *array,
      * blanked there, too. */
     struct slice whole = buf_slice_of(&settings->text), text = buf_slice_of(&settings->blanked);
     size_t from = element->offset, end = from + element->length, comma = end, trailing = end;
-    while (comma < text.len && blank(text.ptr[comma]))
+    while (comma < text.len && blank(text.ptr[comma])) {
         comma++;
-    while (trailing < whole.len && blank(whole.ptr[trailing]))
+    }
+    while (trailing < whole.len && blank(whole.ptr[trailing])) {
         trailing++;
+    }
     bool followed = comma < text.len && text.ptr[comma] == ',';
     bool trailed = !followed && trailing < whole.len && whole.ptr[trailing] == ',';
     size_t to = followed ? comma + 1 : trailed ? trailing + 1 : end;
     /* The blanks in front go along, back to what stands there with its comments. */
-    while (from > array->offset + 1 && blank(whole.ptr[from - 1]))
+    while (from > array->offset + 1 && blank(whole.ptr[from - 1])) {
         from--;
-    if (!followed && !trailed && from > array->offset + 1 && whole.ptr[from - 1] == ',')
+    }
+    if (!followed && !trailed && from > array->offset + 1 && whole.ptr[from - 1] == ',') {
         from--;
+    }
     return delete_range(settings, from, to);
 }

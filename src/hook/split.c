@@ -7,7 +7,7 @@
 static bool plain(char c, const char *others)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || (others && c && strchr(others, c));
+           c == '-' || (others != NULL && c && strchr(others, c) != NULL);
 }
 
 struct slice spelled_name(struct arena *arena, struct slice name, const char *others)
@@ -15,15 +15,18 @@ struct slice spelled_name(struct arena *arena, struct slice name, const char *ot
     /* A character is one `_`, however many bytes it has; astral ones, that some hosts see as two, are two. */
     char *text = arena_alloc(arena, 2 * name.len + 1);
     size_t len = 0;
-    if (!text)
+    if (text == NULL) {
         return (struct slice){0};
+    }
     for (size_t i = 0; i < name.len; i++) {
         unsigned char byte = (unsigned char)name.ptr[i];
-        if (byte >= 0x80 && byte < 0xc0)
+        if (byte >= 0x80 && byte < 0xc0) {
             continue; /* inside a character */
+        }
         text[len++] = plain(name.ptr[i], others) ? name.ptr[i] : '_';
-        if (byte >= 0xf0)
+        if (byte >= 0xf0) {
             text[len++] = '_';
+        }
     }
     return (struct slice){text, len};
 }
@@ -32,8 +35,9 @@ static bool add(struct hook_message *message, struct slice server, bool has_serv
 {
     for (size_t i = 0; i < message->name_count; i++) {
         const struct call_name *name = &message->names[i];
-        if (name->has_server == has_server && slice_eq(name->server, server) && slice_eq(name->tool, tool))
+        if (name->has_server == has_server && slice_eq(name->server, server) && slice_eq(name->tool, tool)) {
             return true;
+        }
     }
     if (message->name_count == SPLITS_MOST) {
         message->over_limit = true;
@@ -54,11 +58,14 @@ static bool add_known(struct hook_message *message, struct slice flat, struct sl
     for (size_t i = 0; i < servers->count; i++) {
         struct slice spelled = servers->list[i].spelled;
         if (spelled.len == 0 || flat.len <= spelled.len + separator.len ||
-            !slice_starts_with(flat, spelled) || !slice_starts_with(slice_from(flat, spelled.len), separator))
+            !slice_starts_with(flat, spelled) ||
+            !slice_starts_with(slice_from(flat, spelled.len), separator)) {
             continue;
+        }
         struct slice tool = slice_from(flat, spelled.len + separator.len);
-        if (!add(message, servers->list[i].name, true, tool) || !add(message, spelled, true, tool))
+        if (!add(message, servers->list[i].name, true, tool) || !add(message, spelled, true, tool)) {
             return false;
+        }
         *ret_known = *ret_known || !servers->list[i].of_project;
     }
     return true;
@@ -67,24 +74,29 @@ static bool add_known(struct hook_message *message, struct slice flat, struct sl
 static bool add_every(struct hook_message *message, struct slice flat, struct slice separator)
 {
     struct call_name name;
-    for (size_t at = 0; call_split_next(flat, separator, &at, &name);)
-        if (!add(message, name.server, true, name.tool))
+    for (size_t at = 0; call_split_next(flat, separator, &at, &name);) {
+        if (!add(message, name.server, true, name.tool)) {
             return false;
+        }
+    }
     return true;
 }
 
 bool split_name(struct hook_message *message, struct slice flat, struct slice separator,
                 const struct hook_servers *servers, struct slice whole, bool whole_too)
 {
-    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof *message->names);
+    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof(*message->names));
     message->name_count = 0;
     bool known;
-    if (!message->names || !add_known(message, flat, separator, servers, &known))
+    if (message->names == NULL || !add_known(message, flat, separator, servers, &known)) {
         return false;
-    if ((!known || servers->partial) && !add_every(message, flat, separator))
+    }
+    if ((!known || servers->partial) && !add_every(message, flat, separator)) {
         return false;
-    if (message->name_count == 0 || (whole_too && !known))
+    }
+    if (message->name_count == 0 || (whole_too && !known)) {
         return add(message, (struct slice){0}, false, whole);
+    }
     return true;
 }
 
@@ -93,9 +105,11 @@ bool split_name(struct hook_message *message, struct slice flat, struct slice se
 static bool add_for_tools(struct hook_message *message, const struct call_name *tools, size_t count,
                           struct slice server, bool has_server)
 {
-    for (size_t i = 0; i < count; i++)
-        if (!add(message, server, has_server, tools[i].tool))
+    for (size_t i = 0; i < count; i++) {
+        if (!add(message, server, has_server, tools[i].tool)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -104,10 +118,12 @@ static bool add_for_tools(struct hook_message *message, const struct call_name *
 static bool add_servers_of_entry(struct hook_message *message, const struct call_name *tools, size_t count,
                                  struct slice entry)
 {
-    for (size_t at = 1; at < entry.len; at++)
+    for (size_t at = 1; at < entry.len; at++) {
         if (entry.ptr[at] == '/' &&
-            !add_for_tools(message, tools, count, (struct slice){entry.ptr, at}, true))
+            !add_for_tools(message, tools, count, (struct slice){entry.ptr, at}, true)) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -115,24 +131,28 @@ bool names_of_every_server(struct hook_message *message, const struct policy *po
 {
     const struct call_name *tools = message->names;
     size_t count = message->name_count;
-    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof *message->names);
+    message->names = arena_array(&message->arena, SPLITS_MOST, sizeof(*message->names));
     message->name_count = 0;
-    if (!message->names)
+    if (message->names == NULL) {
         return false;
+    }
     uint32_t last = 0; /* rules of one server often stand together */
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         uint32_t server = policy->rules[i].match.server;
-        if (server == 0 || server == last)
+        if (server == 0 || server == last) {
             continue;
+        }
         last = server;
-        if (!add_for_tools(message, tools, count, policy_text(policy, server), true))
+        if (!add_for_tools(message, tools, count, policy_text(policy, server), true)) {
             return false;
+        }
     }
     for (uint32_t i = 0; i < policy->entry_count; i++) {
         const struct policy_entry *entry = &policy->entries[i];
         uint32_t symbol = entry->list == LIST_REQUIRED ? entry->name : entry->key;
-        if (!add_servers_of_entry(message, tools, count, policy_text(policy, symbol)))
+        if (!add_servers_of_entry(message, tools, count, policy_text(policy, symbol))) {
             return false;
+        }
     }
     return add_for_tools(message, tools, count, (struct slice){0}, false);
 }

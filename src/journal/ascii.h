@@ -9,13 +9,10 @@
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* An array and its length, as the initialiser of a list. */
-#define LIST(array)                                                                                          \
-    {                                                                                                        \
-        (array), COUNT(array)                                                                                \
-    }
+#define LIST(array) {(array), COUNT(array)}
 
 /* A letter's bit in a set of 32. */
-#define BIT(c) (UINT32_C(1) << ((c)&31))
+#define BIT(c) (UINT32_C(1) << ((c) & 31))
 
 /* What stands for something redacted begins with this. */
 #define REDACTED_MARK SLICE("[redacted")

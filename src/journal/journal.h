@@ -45,7 +45,7 @@ void redact_write(struct buf *buf, const struct json_doc *doc, const struct json
  * returns. Texts are redacted and cut like the strings of a value; those of the operator or our own (server,
  * rule, actor, correlation id) only cut. */
 struct event {
-    const char *kind; /* "policy.allow", "policy.deny", "approval.approved", "system.reload_refused", … */
+    const char *kind;    /* "policy.allow", "policy.deny", "approval.approved", "system.reload_refused", … */
     const char *outcome; /* "allow", "deny", "require"; NULL: none */
     struct slice tool, server;
     const struct json_doc *input_doc; /* NULL: no input */

@@ -4,10 +4,7 @@
 
 #define NAME_LENGTH 256u /* letters and digits of a name; what follows is not looked at */
 
-#define WORD(text)                                                                                           \
-    {                                                                                                        \
-        (text), sizeof(text) - 1                                                                             \
-    }
+#define WORD(text) {(text), sizeof(text) - 1}
 
 struct name_pattern {
     struct slice word; /* lower case, letters and digits */

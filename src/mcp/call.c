@@ -28,7 +28,8 @@ static bool params_mimic(const struct json_doc *doc, const struct json_value *pa
     if (params == NULL) {
         return false;
     }
-    for (const struct json_value *key = json_first(doc, params); key; key = json_right(doc, params, key)) {
+    for (const struct json_value *key = json_first(doc, params); key != NULL;
+         key = json_right(doc, params, key)) {
         for (size_t i = 0; i < sizeof(param_names) / sizeof(param_names[0]); i++) {
             if (message_name_mimics(json_str(key), param_names[i])) {
                 return true;

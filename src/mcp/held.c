@@ -23,7 +23,7 @@ struct held_call *held_add(struct held_list *list, struct ids_entry *entry, stru
     if (token.ptr != NULL) {
         call->token = (struct slice){copy + (token.ptr - raw.ptr), token.len};
     }
-    *(list->last ? &list->last->next : &list->first) = call;
+    *(list->last != NULL ? &list->last->next : &list->first) = call;
     list->last = call;
     list->count++;
     list->bytes += raw.len;
@@ -33,8 +33,8 @@ struct held_call *held_add(struct held_list *list, struct ids_entry *entry, stru
 
 void held_take(struct held_list *list, struct held_call *call)
 {
-    *(call->prev ? &call->prev->next : &list->first) = call->next;
-    *(call->next ? &call->next->prev : &list->last) = call->prev;
+    *(call->prev != NULL ? &call->prev->next : &list->first) = call->next;
+    *(call->next != NULL ? &call->next->prev : &list->last) = call->prev;
     list->count--;
     list->bytes -= call->raw.len;
     call->prev = call->next = NULL;

@@ -149,7 +149,8 @@ struct envelope {
 static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *root)
 {
     struct envelope envelope = {0};
-    for (const struct json_value *key = json_first(doc, root); key; key = json_right(doc, root, key)) {
+    for (const struct json_value *key = json_first(doc, root); key != NULL;
+         key = json_right(doc, root, key)) {
         enum member member = 0;
         while (member < MEMBER_COUNT && !slice_is(json_str(key), member_names[member])) {
             member++;
@@ -271,5 +272,5 @@ struct message message_read(struct json_doc *doc, struct slice line)
         return refuse(message, RPC_INVALID, "a repeated key");
     }
     const char *fault = fault_of(&envelope);
-    return fault ? refuse(message, RPC_INVALID, fault) : finish(message, &envelope);
+    return fault != NULL ? refuse(message, RPC_INVALID, fault) : finish(message, &envelope);
 }

@@ -101,7 +101,7 @@ static void give_space(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buf)
     struct peer *peer = handle->data;
     size_t len = 0;
     char *space = intake_space(&peer->intake, &len);
-    *ret_buf = uv_buf_init(space, space ? (unsigned)len : 0); /* no space: libuv reports UV_ENOBUFS */
+    *ret_buf = uv_buf_init(space, space != NULL ? (unsigned)len : 0); /* no space: libuv reports UV_ENOBUFS */
 }
 
 static void stream_read(uv_stream_t *stream, ssize_t len, const uv_buf_t *space)
@@ -121,7 +121,7 @@ static void file_read(uv_idle_t *idle)
     struct peer *peer = idle->data;
     size_t room = 0;
     char *space = intake_space(&peer->intake, &room);
-    ssize_t len = space ? read(peer->in.fd, space, room) : -1;
+    ssize_t len = space != NULL ? read(peer->in.fd, space, room) : -1;
     if (len < 0 && space != NULL && (errno == EINTR || errno == EAGAIN)) {
         return;
     }

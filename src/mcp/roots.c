@@ -90,7 +90,8 @@ static bool take_one(struct roots *roots, const struct json_doc *doc, const stru
     if (!json_is(root, JSON_OBJECT)) {
         return add(roots, nowhere);
     }
-    for (const struct json_value *key = json_first(doc, root); key; key = json_right(doc, root, key)) {
+    for (const struct json_value *key = json_first(doc, root); key != NULL;
+         key = json_right(doc, root, key)) {
         const struct json_value *value = json_member_value(key);
         if (!is_named(key, "uri")) {
             continue;
@@ -109,12 +110,13 @@ bool roots_take(struct roots *roots, const struct json_doc *doc, const struct js
         return false;
     }
     buf_init(&scratch, LIMIT_MESSAGE_BYTES + LIMIT_PATH_BYTES);
-    for (const struct json_value *key = json_first(doc, result); key; key = json_right(doc, result, key)) {
+    for (const struct json_value *key = json_first(doc, result); key != NULL;
+         key = json_right(doc, result, key)) {
         const struct json_value *list = json_member_value(key);
         if (!is_named(key, "roots") || !json_is(list, JSON_ARRAY)) {
             continue;
         }
-        for (const struct json_value *v = json_first(doc, list); v; v = json_right(doc, list, v)) {
+        for (const struct json_value *v = json_first(doc, list); v != NULL; v = json_right(doc, list, v)) {
             added = take_one(roots, doc, v, &scratch) || added;
         }
     }
@@ -125,13 +127,13 @@ bool roots_take(struct roots *roots, const struct json_doc *doc, const struct js
 bool roots_take_inputs(struct roots *roots, const struct json_doc *doc, const struct json_value *params)
 {
     bool added = false;
-    const struct json_value *each = params ? json_first(doc, params) : NULL, *key;
-    for (; each; each = json_right(doc, params, each)) {
+    const struct json_value *each = params != NULL ? json_first(doc, params) : NULL, *key;
+    for (; each != NULL; each = json_right(doc, params, each)) {
         const struct json_value *inputs = json_member_value(each);
         if (!is_named(each, "inputResponses") || !json_is(inputs, JSON_OBJECT)) {
             continue;
         }
-        for (key = json_first(doc, inputs); key; key = json_right(doc, inputs, key)) {
+        for (key = json_first(doc, inputs); key != NULL; key = json_right(doc, inputs, key)) {
             added = roots_take(roots, doc, json_member_value(key)) || added;
         }
     }

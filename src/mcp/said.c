@@ -102,7 +102,8 @@ struct envelope {
 static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *object)
 {
     struct envelope envelope = {0};
-    for (const struct json_value *key = json_first(doc, object); key; key = json_right(doc, object, key)) {
+    for (const struct json_value *key = json_first(doc, object); key != NULL;
+         key = json_right(doc, object, key)) {
         for (enum member member = 0; member < MEMBER_COUNT; member++) {
             if (slice_is(json_str(key), names[member])) {
                 envelope.doubtful = envelope.doubtful || envelope.members[member] != NULL;

@@ -105,7 +105,8 @@ static void take_line(struct proxy *p, struct slice text, struct slice raw)
         return;
     }
     /* A batch, which only 2025-03-26 had: its messages go on one by one. */
-    for (const struct json_value *v = json_first(&p->doc, root); v; v = json_right(&p->doc, root, v)) {
+    for (const struct json_value *v = json_first(&p->doc, root); v != NULL;
+         v = json_right(&p->doc, root, v)) {
         struct said said = said_read(&p->doc, v);
         size_t before = p->turn.count;
         take(p, &said, (struct slice){text.ptr + v->offset, v->length});

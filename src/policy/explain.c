@@ -38,10 +38,11 @@ struct explanation {
 
 static void write_optional(struct buf *buf, bool present, struct slice text)
 {
-    if (present)
+    if (present) {
         json_write_bytes(buf, text);
-    else
+    } else {
         buf_text(buf, "null");
+    }
 }
 
 /* The rule's value of a field, as documents spell it. */
@@ -109,22 +110,25 @@ static void write_argument(const struct explanation *e, const struct match *matc
         const struct match_arg *wanted = &e->policy->args[match->arg_first + i];
         size_t at = 0;
         while (at < e->facts->arg_count &&
-               (e->facts->args[at].key != wanted->key || e->facts->args[at].value != wanted->value))
+               (e->facts->args[at].key != wanted->key || e->facts->args[at].value != wanted->value)) {
             at++;
-        if (at < e->facts->arg_count)
+        }
+        if (at < e->facts->arg_count) {
             continue;
+        }
         struct slice key = policy_text(e->policy, wanted->key);
         const struct json_value *got =
-            e->call->input ? json_get_slice(e->call->doc, e->call->input, key) : NULL;
+            e->call->input != NULL ? json_get_slice(e->call->doc, e->call->input, key) : NULL;
         buf_text(e->buf, ",\"argument\":");
         json_write_bytes(e->buf, key);
         buf_text(e->buf, ",\"wanted\":");
         buf_slice(e->buf, policy_text(e->policy, wanted->value));
         buf_text(e->buf, ",\"got\":");
-        if (got)
+        if (got != NULL) {
             json_write_canonical(e->buf, e->call->doc, got, JSON_NUMBER_EXACT);
-        else
+        } else {
             buf_text(e->buf, "null,\"absent\":true");
+        }
         return;
     }
 }
@@ -161,8 +165,9 @@ static void visit(void *context, const struct rule *rule, enum match_field field
 
 static const char *kind_name(const struct reading *reading)
 {
-    if (reading->kind == READING_PATH)
+    if (reading->kind == READING_PATH) {
         return "path";
+    }
     return reading->kind == READING_NO_PATH ? "no-path" : "unreadable";
 }
 
@@ -175,13 +180,15 @@ static void write_origin(const struct explanation *e)
     if (r->value) {
         const struct json_value *value = &e->call->doc->values[r->value];
         buf_text(e->buf, ",\"from\":");
-        if (value->type == JSON_STRING)
+        if (value->type == JSON_STRING) {
             json_write_bytes(e->buf, json_str(value));
-        else
+        } else {
             json_write_canonical(e->buf, e->call->doc, value, JSON_NUMBER_JOURNAL);
+        }
     }
-    if (r->kind != READING_PATH)
+    if (r->kind != READING_PATH) {
         return;
+    }
     buf_text(e->buf, ",\"path\":");
     json_write_bytes(e->buf, r->path);
     buf_printf(e->buf, ",\"read\":\"%s\",\"via\":\"%s\",\"dotdot\":\"%s\"", forms[r->form & 3],
@@ -220,8 +227,9 @@ static void write_explanation(struct buf *buf, const struct policy *policy, cons
     buf_printf(buf, ",\"reading\":%u,\"readings\":[", decision.reading);
     for (size_t i = 0; i < reading_count; i++) {
         struct explanation e = {buf, policy, call, facts, &readings[i], false};
-        if (i)
+        if (i) {
             buf_byte(buf, ',');
+        }
         write_reading(&e, approvals);
     }
     buf_text(buf, "]}");
@@ -231,9 +239,10 @@ void policy_explain(struct buf *buf, const struct policy *policy, const struct c
                     const struct reading *readings, size_t reading_count, const struct approvals *approvals)
 {
     struct facts facts;
-    if (!facts_init(&facts) || !facts_make_whole(&facts, policy, call))
+    if (!facts_init(&facts) || !facts_make_whole(&facts, policy, call)) {
         buf->failed = true;
-    else
+    } else {
         write_explanation(buf, policy, call, &facts, readings, reading_count, approvals);
+    }
     facts_finish(&facts);
 }

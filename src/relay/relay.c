@@ -40,8 +40,9 @@ static void send(struct relay *relay)
     struct slice left = buf_slice_of(&relay->out);
     while (buf_ok(&relay->out) && left.len > 0) {
         ssize_t n = write(relay->options->out, left.ptr, left.len);
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && errno == EINTR) {
             continue;
+        }
         if (n <= 0) {
             relay->failed = true;
             break;
@@ -91,15 +92,17 @@ static void answer(struct relay *relay, struct slice id, bool allow)
 static size_t split(struct slice name, struct arena *arena, const struct call_name **ret_names)
 {
     struct slice flat = slice_starts_with(name, SLICE("mcp__")) ? slice_from(name, 5) : SLICE("");
-    struct call_name *names = arena_array(arena, CALL_SPLITS_MOST, sizeof *names), next;
+    struct call_name *names = arena_array(arena, CALL_SPLITS_MOST, sizeof(*names)), next;
     size_t count = 0, at = 0;
-    while (names && call_split_next(flat, SLICE("__"), &at, &next)) {
-        if (count == CALL_SPLITS_MOST)
+    while (names != NULL && call_split_next(flat, SLICE("__"), &at, &next)) {
+        if (count == CALL_SPLITS_MOST) {
             return 0;
+        }
         names[count++] = next;
     }
-    if (names && count == 0)
+    if (names != NULL && count == 0) {
         names[count++] = (struct call_name){.tool = name};
+    }
     *ret_names = names;
     return count;
 }
@@ -126,16 +129,18 @@ static struct outcome judge(struct relay *relay, struct slice tool, struct slice
     };
     arena_reset(&relay->arena);
     call.name_count = split(tool, &relay->arena, &call.names);
-    if (call.name_count == 0)
+    if (call.name_count == 0) {
         return judge_unreadable(relay, CAUSE_OVER_LIMIT, tool);
+    }
     return gate_judge(relay->options->gate, &call, prior, wanted);
 }
 
 static struct slice keep(struct slice s)
 {
     char *copy = malloc(s.len + 1);
-    if (copy)
+    if (copy != NULL) {
         memcpy(copy, s.ptr, s.len);
+    }
     return (struct slice){copy, s.len};
 }
 
@@ -149,9 +154,11 @@ static void forget(struct tracked *tracked)
 
 static struct tracked *find(struct relay *relay, const char *id)
 {
-    for (size_t i = 0; i < relay->count; i++)
-        if (strcmp(relay->tracked[i].id, id) == 0)
+    for (size_t i = 0; i < relay->count; i++) {
+        if (strcmp(relay->tracked[i].id, id) == 0) {
             return &relay->tracked[i];
+        }
+    }
     return NULL;
 }
 
@@ -159,29 +166,34 @@ static struct tracked *find(struct relay *relay, const char *id)
 static void forget_oldest(struct relay *relay)
 {
     size_t at = 0;
-    while (at < relay->count && relay->tracked[at].waiting)
+    while (at < relay->count && relay->tracked[at].waiting) {
         at++;
-    if (at == relay->count)
+    }
+    if (at == relay->count) {
         return;
+    }
     forget(&relay->tracked[at]);
     relay->count--;
-    memmove(&relay->tracked[at], &relay->tracked[at + 1], (relay->count - at) * sizeof *relay->tracked);
+    memmove(&relay->tracked[at], &relay->tracked[at + 1], (relay->count - at) * sizeof(*relay->tracked));
 }
 
 static struct tracked *track(struct relay *relay, const char *id, const char *spelled)
 {
-    if (relay->count == TRACKED_MOST)
+    if (relay->count == TRACKED_MOST) {
         forget_oldest(relay);
-    if (relay->count == TRACKED_MOST)
+    }
+    if (relay->count == TRACKED_MOST) {
         return NULL;
-    struct tracked *list = realloc(relay->tracked, (relay->count + 1) * sizeof *list);
-    if (!list)
+    }
+    struct tracked *list = realloc(relay->tracked, (relay->count + 1) * sizeof(*list));
+    if (list == NULL) {
         return NULL;
+    }
     relay->tracked = list;
     struct tracked *tracked = &list[relay->count++];
     *tracked = (struct tracked){0};
-    memcpy(tracked->id, id, sizeof tracked->id);
-    memcpy(tracked->spelled, spelled, sizeof tracked->spelled);
+    memcpy(tracked->id, id, sizeof(tracked->id));
+    memcpy(tracked->spelled, spelled, sizeof(tracked->spelled));
     return tracked;
 }
 
@@ -191,7 +203,7 @@ static void hold(struct relay *relay, struct tracked *tracked, const struct outc
     tracked->held = outcome->held;
     tracked->tool = keep(tool);
     tracked->preview = keep(preview);
-    tracked->waiting = tracked->tool.ptr && tracked->preview.ptr;
+    tracked->waiting = tracked->tool.ptr != NULL && tracked->preview.ptr != NULL;
     if (!tracked->waiting) {
         gate_withdraw(relay->options->gate, &tracked->held);
         forget(tracked);
@@ -202,10 +214,11 @@ static void hold(struct relay *relay, struct tracked *tracked, const struct outc
 static void settle(struct relay *relay, struct tracked *tracked, struct outcome outcome, struct slice tool,
                    struct slice preview)
 {
-    if (outcome.kind == OUTCOME_HELD)
+    if (outcome.kind == OUTCOME_HELD) {
         hold(relay, tracked, &outcome, tool, preview);
-    else
+    } else {
         answer(relay, slice_of(tracked->spelled), outcome.kind == OUTCOME_ALLOW);
+    }
 }
 
 static void on_permission(struct relay *relay, const struct permission *permission)
@@ -217,15 +230,16 @@ static void on_permission(struct relay *relay, const struct permission *permissi
         return;
     }
     memcpy(spelled, permission->id.ptr, CODE_LENGTH);
-    for (size_t i = 0; i < CODE_LENGTH; i++)
+    for (size_t i = 0; i < CODE_LENGTH; i++) {
         id[i] = (char)(spelled[i] | 0x20);
-    if (find(relay, id)) {
+    }
+    if (find(relay, id) != NULL) {
         note(relay, "relay.dropped", permission->id, "this request_id was there before: one answer for each");
         (void)!gate_commit(relay->options->gate);
         return;
     }
     struct tracked *tracked = track(relay, id, spelled);
-    if (!tracked) {
+    if (tracked == NULL) {
         note(relay, "relay.dropped", permission->id, "the request cannot be kept: denied");
         answer(relay, slice_of(spelled), false);
         return;
@@ -242,8 +256,9 @@ static void look_at_waiting(struct relay *relay)
     struct gate *gate = relay->options->gate;
     for (size_t i = 0; i < relay->count; i++) {
         struct tracked *tracked = &relay->tracked[i];
-        if (!tracked->waiting || gate_held_state(gate, &tracked->held) == REQUEST_WAITING)
+        if (!tracked->waiting || gate_held_state(gate, &tracked->held) == REQUEST_WAITING) {
             continue;
+        }
         struct slice tool = tracked->tool, preview = tracked->preview;
         struct outcome outcome = judge(relay, tool, preview, &tracked->held, (struct slice){0});
         tracked->tool = tracked->preview = (struct slice){0};
@@ -283,10 +298,12 @@ static void take_lines(struct relay *relay)
     const char *lf;
     while ((lf = memchr(relay->in.ptr + begin, '\n', relay->in.len - begin)) != NULL) {
         size_t end = (size_t)(lf - relay->in.ptr), next = end + 1;
-        if (end > begin && relay->in.ptr[end - 1] == '\r')
+        if (end > begin && relay->in.ptr[end - 1] == '\r') {
             end--;
-        if (!relay->skipping && end > begin)
+        }
+        if (!relay->skipping && end > begin) {
             on_line(relay, (struct slice){relay->in.ptr + begin, end - begin});
+        }
         relay->skipping = false;
         begin = next;
     }
@@ -303,11 +320,13 @@ static void take_lines(struct relay *relay)
 static bool read_more(struct relay *relay)
 {
     char *room = buf_reserve(&relay->in, 64 << 10);
-    ssize_t n = room ? read(relay->options->in, room, 64 << 10) : -1;
-    if (n < 0)
+    ssize_t n = room != NULL ? read(relay->options->in, room, 64 << 10) : -1;
+    if (n < 0) {
         return errno == EINTR || errno == EAGAIN;
-    if (n == 0)
+    }
+    if (n == 0) {
         return false;
+    }
     buf_added(&relay->in, (size_t)n);
     take_lines(relay);
     return true;
@@ -317,10 +336,11 @@ static volatile sig_atomic_t reload_wanted, end_wanted;
 
 static void on_signal(int number)
 {
-    if (number == SIGHUP)
+    if (number == SIGHUP) {
         reload_wanted = 1;
-    else
+    } else {
         end_wanted = 1;
+    }
 }
 
 static void loop(struct relay *relay)
@@ -329,20 +349,24 @@ static void loop(struct relay *relay)
     uint64_t ticked = clock_mono_ns();
     while (!relay->failed && !end_wanted) {
         int ready = poll(&fd, 1, POLL_MS);
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR) {
             return;
+        }
         if (reload_wanted) {
             reload_wanted = 0;
             gate_reload(relay->options->gate);
         }
-        if (ready > 0 && !read_more(relay))
+        if (ready > 0 && !read_more(relay)) {
             return;
-        if (clock_mono_ns() - ticked < POLL_MS * 1000000ull)
+        }
+        if (clock_mono_ns() - ticked < POLL_MS * 1000000ull) {
             continue;
+        }
         ticked = clock_mono_ns();
         gate_tick(relay->options->gate);
-        if (gate_people_moved(relay->options->gate))
+        if (gate_people_moved(relay->options->gate)) {
             look_at_waiting(relay);
+        }
     }
 }
 
@@ -359,8 +383,9 @@ int relay_run(const struct relay_options *options)
     signal(SIGINT, on_signal);
     loop(&relay);
     for (size_t i = 0; i < relay.count; i++) {
-        if (relay.tracked[i].waiting)
+        if (relay.tracked[i].waiting) {
             gate_withdraw(options->gate, &relay.tracked[i].held);
+        }
         forget(&relay.tracked[i]);
     }
     (void)!gate_commit(options->gate);

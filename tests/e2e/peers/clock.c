@@ -14,10 +14,11 @@ static const volatile int64_t *ahead_ms;
 __attribute__((constructor)) static void begin(void)
 {
     const char *name = getenv("CALLGATE_TEST_CLOCK");
-    int fd = name ? open(name, O_RDONLY | O_CLOEXEC) : -1;
-    void *bytes = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *ahead_ms, PROT_READ, MAP_SHARED, fd, 0);
-    if (bytes == MAP_FAILED)
+    int fd = name != NULL ? open(name, O_RDONLY | O_CLOEXEC) : -1;
+    void *bytes = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(*ahead_ms), PROT_READ, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED) {
         _exit(111);
+    }
     ahead_ms = bytes;
     close(fd);
 }
@@ -25,7 +26,8 @@ __attribute__((constructor)) static void begin(void)
 __attribute__((visibility("default"))) int clock_gettime(clockid_t id, struct timespec *ret_time)
 {
     int result = (int)syscall(SYS_clock_gettime, id, ret_time);
-    if (result == 0 && ahead_ms && (id == CLOCK_REALTIME || id == CLOCK_BOOTTIME))
+    if (result == 0 && ahead_ms != NULL && (id == CLOCK_REALTIME || id == CLOCK_BOOTTIME)) {
         ret_time->tv_sec += *ahead_ms / 1000;
+    }
     return result;
 }

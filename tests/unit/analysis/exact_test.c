@@ -462,7 +462,7 @@ static void check_counts(const struct universe *scope, const struct policy *from
             printf("tool %.*s, channel %.*s, path %s: %u -> %u (0: default deny, 1: default allow, 2: first "
                    "rule) is in %d classes, %d of them another change's\n",
                    SLICE_FMT(call->names[0].tool), SLICE_FMT(call->channel),
-                   paths[i % COUNT(paths)] ? paths[i % COUNT(paths)] : "none", was[i], is[i],
+                   paths[i % COUNT(paths)] != NULL ? paths[i % COUNT(paths)] : "none", was[i], is[i],
                    counts[i] / 16 + counts[i] % 16, counts[i] / 16);
         }
     }

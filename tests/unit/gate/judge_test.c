@@ -114,9 +114,9 @@ static void test_paths_moved_since_shown(void)
     struct bench b;
     char link[128], call[256];
     bench_open(&b, policy);
-    snprintf(link, sizeof link, "%s/link", b.dir);
+    snprintf(link, sizeof(link), "%s/link", b.dir);
     CHECK(symlink("/tmp/one", link) == 0);
-    snprintf(call, sizeof call, "{\"tool\":\"write\",\"input\":{\"path\":\"%s\"}}", link);
+    snprintf(call, sizeof(call), "{\"tool\":\"write\",\"input\":{\"path\":\"%s\"}}", link);
     struct outcome held = judge(&b, call, NULL);
     CHECK(unlink(link) == 0 && symlink("/tmp/two", link) == 0);
     CHECK(vote(&b, held.held.code, "ada", true) == STORE_DONE);
@@ -136,7 +136,7 @@ static void test_withdrawn_and_too_many(void)
     CHECK(gate_held_state(b.gate, &held.held) == REQUEST_WITHDRAWN);
     CHECK(vote(&b, held.held.code, "ada", true) == STORE_NONE);
     for (int i = 1; i <= (int)LIMIT_WAITING; i++) {
-        snprintf(call, sizeof call, "{\"tool\":\"once\",\"input\":{\"n\":%d}}", i);
+        snprintf(call, sizeof(call), "{\"tool\":\"once\",\"input\":{\"n\":%d}}", i);
         CHECK(judge(&b, call, NULL).kind == OUTCOME_HELD);
     }
     CHECK(judge(&b, "{\"tool\":\"once\",\"input\":{\"n\":99}}", NULL).kind == OUTCOME_DENY);

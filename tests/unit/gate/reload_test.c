@@ -75,7 +75,7 @@ static void test_no_weakening(void)
     CHECK(strstr(bench_said, "weaker than the baseline: deny becomes allow") != NULL);
     const char *at = strstr(bench_said, "callgate acknowledge ");
     CHECK(at != NULL && strlen(at) > 21 + HASH_HEX);
-    if (at) {
+    if (at != NULL) {
         memcpy(digest, at + 21, HASH_HEX);
         digest[HASH_HEX] = '\0';
         CHECK(gate_acknowledge(b.state, &b.sources, &b.options.base, slice_of(digest), &error));
@@ -117,9 +117,9 @@ static void test_workspace_keeps_its_last_good_form(void)
     struct source_texts texts = {0};
     size_t errors;
     CHECK(mkdtemp(dir) != NULL);
-    snprintf(own, sizeof own, "%s/own.json", dir);
-    snprintf(workspace, sizeof workspace, "%s/ws.json", dir);
-    snprintf(argument, sizeof argument, "workspace=%s", workspace);
+    snprintf(own, sizeof(own), "%s/own.json", dir);
+    snprintf(workspace, sizeof(workspace), "%s/ws.json", dir);
+    snprintf(argument, sizeof(argument), "workspace=%s", workspace);
     write_file(own, "[]");
     write_file(workspace, "[" DENY_RM "]");
     struct policy *policy = load(own, argument, &texts, &errors);
@@ -157,8 +157,8 @@ static void test_admin_file(void)
     char dir[] = "/tmp/callgate-gate-XXXXXX", file[64], argument[96];
     size_t errors;
     CHECK(mkdtemp(dir) != NULL);
-    snprintf(file, sizeof file, "%s/admin.json", dir);
-    snprintf(argument, sizeof argument, "admin=%s", file);
+    snprintf(file, sizeof(file), "%s/admin.json", dir);
+    snprintf(argument, sizeof(argument), "admin=%s", file);
     write_file(file, "[]");
     CHECK(chmod(file, 0644) == 0);
     struct policy *policy = load(argument, NULL, NULL, &errors);
@@ -173,7 +173,7 @@ static void test_admin_file(void)
         CHECK(chown(file, 12345, (gid_t)-1) == 0);
         CHECK(load(argument, NULL, NULL, &errors) == NULL && errors == 1);
     }
-    snprintf(argument, sizeof argument, "admin=%s", dir);
+    snprintf(argument, sizeof(argument), "admin=%s", dir);
     CHECK(load(argument, NULL, NULL, &errors) == NULL && errors == 1);
     unlink(file);
     rmdir(dir);
@@ -189,14 +189,14 @@ static void test_state_directory(void)
     CHECK(stat(b.state, &st) == 0 && (st.st_mode & 0777) == 0700);
     static const char *const files[] = {"journal.jsonl", "gates"};
     for (size_t i = 0; i < 2; i++) {
-        snprintf(path, sizeof path, "%s/%s", b.state, files[i]);
+        snprintf(path, sizeof(path), "%s/%s", b.state, files[i]);
         CHECK(stat(path, &st) == 0 && (st.st_mode & 077) == 0);
     }
     CHECK(chmod(b.state, 0750) == 0);
     buf_init(&error, 1u << 16);
     CHECK(gate_open(&b.options, &error) == NULL && error.len > 0);
     CHECK(chmod(b.state, 0700) == 0);
-    snprintf(path, sizeof path, "%s/link", b.dir);
+    snprintf(path, sizeof(path), "%s/link", b.dir);
     CHECK(symlink(b.state, path) == 0);
     b.options.state_dir = path;
     CHECK(gate_open(&b.options, &error) == NULL);

@@ -23,7 +23,7 @@ static char bench_said[16384]; /* what the gate told the operator */
 static inline void bench_say(const char *line)
 {
     size_t len = strlen(bench_said);
-    snprintf(bench_said + len, sizeof bench_said - len, "%s\n", line);
+    snprintf(bench_said + len, sizeof(bench_said) - len, "%s\n", line);
 }
 
 static inline void write_file(const char *path, const char *text)
@@ -38,8 +38,8 @@ static inline void bench_open(struct bench *b, const char *policy)
     *b = (struct bench){0};
     strcpy(b->dir, "/tmp/callgate-gate-XXXXXX");
     CHECK(mkdtemp(b->dir) != NULL);
-    snprintf(b->state, sizeof b->state, "%s/state", b->dir);
-    snprintf(b->policy, sizeof b->policy, "%s/policy.json", b->dir);
+    snprintf(b->state, sizeof(b->state), "%s/state", b->dir);
+    snprintf(b->policy, sizeof(b->policy), "%s/policy.json", b->dir);
     write_file(b->policy, policy);
     buf_init(&error, 1u << 20);
     CHECK(sources_init(&b->sources) && sources_add(&b->sources, b->policy, &error));
@@ -53,8 +53,9 @@ static inline void bench_open(struct bench *b, const char *policy)
     };
     bench_said[0] = '\0';
     b->gate = gate_open(&b->options, &error);
-    if (!b->gate)
+    if (b->gate == NULL) {
         printf("%.*s\n", SLICE_FMT(buf_slice_of(&error)));
+    }
     CHECK(b->gate != NULL);
     CHECK(call_reader_init(&b->reader));
     buf_finish(&error);
@@ -66,7 +67,7 @@ static inline void bench_close(struct bench *b)
     gate_close(b->gate);
     call_reader_finish(&b->reader);
     sources_finish(&b->sources);
-    snprintf(command, sizeof command, "rm -rf %s", b->dir);
+    snprintf(command, sizeof(command), "rm -rf %s", b->dir);
     CHECK(system(command) == 0);
 }
 
@@ -82,20 +83,22 @@ static inline struct outcome judge(struct bench *b, const char *text, const stru
 static inline char *journal_text(const struct bench *b)
 {
     char path[128];
-    snprintf(path, sizeof path, "%s/journal.jsonl", b->state);
+    snprintf(path, sizeof(path), "%s/journal.jsonl", b->state);
     FILE *file = fopen(path, "r");
     char *text = calloc(1, 1u << 20);
     CHECK(file && text && fread(text, 1, (1u << 20) - 1, file) > 0);
-    if (file)
+    if (file != NULL) {
         fclose(file);
+    }
     return text;
 }
 
 static inline size_t count_of(const char *text, const char *word)
 {
     size_t count = 0;
-    for (const char *at = text; (at = strstr(at, word)) != NULL; at++)
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at++) {
         count++;
+    }
     return count;
 }
 
@@ -106,8 +109,9 @@ static inline enum store_result vote(const struct bench *b, const char *code, co
     buf_init(&error, 4096);
     struct people *people = people_open(b->state, &error);
     CHECK(people != NULL);
-    enum store_result result =
-        people ? people_vote(people, slice_of(code), slice_of(who), yes, &request, &error) : STORE_FAILED;
+    enum store_result result = people != NULL
+                                   ? people_vote(people, slice_of(code), slice_of(who), yes, &request, &error)
+                                   : STORE_FAILED;
     people_close(people);
     buf_finish(&error);
     return result;

@@ -12,7 +12,7 @@ static void add(const char *text, const char *element, const char *want)
     buf_init(&error, 4096);
     buf_init(&inserted, 1u << 16);
     CHECK(settings_init(&settings, "x", slice_of(text), &error));
-    if (want) {
+    if (want != NULL) {
         CHECK(settings_add(&settings, path, slice_of(element), &inserted, &error));
         CHECK_BYTES(settings.text.ptr, settings.text.len, want);
         CHECK(settings_take_out(&settings, buf_slice_of(&inserted)));
@@ -78,15 +78,16 @@ static void test_remove(void)
         {"{\"a\":[\n  1,\n  2\n]}", 1, "{\"a\":[\n  1\n]}"},
         {"{\"a\":[\n  1, // one\n  2, // two\n]}", 1, "{\"a\":[\n  1, // one // two\n]}"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct settings settings;
         struct buf error;
         buf_init(&error, 4096);
         CHECK(settings_init(&settings, "x", slice_of(cases[i].text), &error));
         const struct json_value *list = json_get(&settings.doc, settings.root, "a"),
                                 *v = json_first(&settings.doc, list);
-        for (uint32_t n = 0; n < cases[i].which; n++)
+        for (uint32_t n = 0; n < cases[i].which; n++) {
             v = json_right(&settings.doc, list, v);
+        }
         CHECK(settings_remove(&settings, list, v));
         CHECK_BYTES(settings.text.ptr, settings.text.len, cases[i].want);
         settings_finish(&settings);
@@ -105,8 +106,9 @@ static void words(const char *line, const char *want, bool want_plain)
     char **list = split_words(&arena, slice_of(line), &count, &plain);
     CHECK(list != NULL);
     CHECK(plain == want_plain);
-    for (size_t i = 0; list && i < count; i++)
+    for (size_t i = 0; list != NULL && i < count; i++) {
         buf_printf(&got, "[%s]", list[i]);
+    }
     CHECK_BYTES(got.ptr, got.len, want);
     CHECK(list && list[count] == NULL);
     buf_finish(&got);
@@ -147,7 +149,7 @@ static void test_jsonc(void)
         {"\"\\\"//\"", "\"\\\"//\""},
         {"/", "/"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         char text[64];
         size_t len = strlen(cases[i].text);
         memcpy(text, cases[i].text, len);

@@ -25,7 +25,7 @@ static void split(const char *flat, const char *separator, const char *known, bo
     struct hook_server one;
     struct hook_servers servers = {.list = &one, .partial = partial};
     CHECK(hook_message_init(&message));
-    if (known) {
+    if (known != NULL) {
         one = (struct hook_server){.name = slice_of(known),
                                    .spelled = spelled_name(&message.arena, slice_of(known), NULL)};
         servers.count = 1;
@@ -59,7 +59,7 @@ static void test_too_many_splits(void)
     static char flat[20001];
     struct hook_message message;
     struct hook_servers none = {0};
-    memset(flat, '_', sizeof flat - 1);
+    memset(flat, '_', sizeof(flat) - 1);
     CHECK(hook_message_init(&message));
     CHECK(!split_name(&message, slice_of(flat), SLICE("_"), &none, SLICE("whole"), false));
     CHECK(message.over_limit);
@@ -80,7 +80,7 @@ static void test_spelling(void)
     };
     struct arena arena;
     arena_init(&arena, 0);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         struct slice got = spelled_name(&arena, slice_of(cases[i].name), cases[i].others);
         CHECK_BYTES(got.ptr, got.len, cases[i].want);
     }

@@ -132,7 +132,7 @@ static void test_lines(void)
     struct json_lines lines;
     CHECK(json_lines_init(&lines, s));
     int wrong = 0;
-    for (uint32_t offset = 0; offset<40010; offset += offset % 4096> 4000 || offset % 4096 < 20 ? 1 : 61) {
+    for (uint32_t offset = 0; offset < 40010; offset += offset % 4096 > 4000 || offset % 4096 < 20 ? 1 : 61) {
         uint32_t line, column, want_line, want_column;
         json_place(s, offset, &want_line, &want_column);
         json_lines_place(&lines, offset, &line, &column);

@@ -30,7 +30,7 @@ static void check_call(const char *method, const char *params, const char *want)
     buf_init(&line, 1u << 16);
     buf_init(&got, 1u << 16);
     buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\"%s%s}%c", method,
-               params ? ",\"params\":" : "", params ? params : "", 0);
+               params != NULL ? ",\"params\":" : "", params != NULL ? params : "", 0);
     struct message message = read_line(line.ptr);
     const char *why = call_make(&maker, &doc, &message);
     if (why == NULL) {
@@ -43,7 +43,7 @@ static void check_call(const char *method, const char *params, const char *want)
         json_write_canonical(&got, call->doc, call->input, JSON_NUMBER_CALL);
     }
     if (got.len != strlen(want) || (got.len > 0 && memcmp(got.ptr, want, got.len) != 0)) {
-        printf("of %s: %s\n", line.ptr, why ? why : "no refusal");
+        printf("of %s: %s\n", line.ptr, why != NULL ? why : "no refusal");
     }
     CHECK_BYTES(got.ptr ? got.ptr : "", got.len, want);
     buf_finish(&line);

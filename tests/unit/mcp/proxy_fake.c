@@ -62,12 +62,12 @@ struct outcome gate_judge(struct gate *gate, const struct call *call, const stru
     struct slice tool = call->names[0].tool;
     bool same = slice_starts_with(tool, SLICE("hold-same"));
     bool wait = slice_starts_with(tool, SLICE("hold"));
-    bool approved = prior && gate_held_state(gate, prior) == REQUEST_APPROVED;
+    bool approved = prior != NULL && gate_held_state(gate, prior) == REQUEST_APPROVED;
     if (approved && slice_starts_with(tool, SLICE("hold-again")) && prior->number == 1) {
         gate->last = 99;
         return hold(gate, call, 99);
     }
-    if (wait && !prior) {
+    if (wait && prior == NULL) {
         return hold(gate, call, same ? 1000 : ++gate->last);
     }
     if (slice_starts_with(tool, SLICE("deny")) || (wait && !approved)) {
