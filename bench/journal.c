@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "call/call.h"
 #include "cli/synthetic.h"
 #include "journal/journal.h"
-#include "path/call.h"
 
 #define CALLS    512u
 #define ROUNDS   7

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "path/path.h"
+#include "call/readings.h"
 
 #define ROUNDS 300
 #define RUNS   50
@@ -123,7 +123,7 @@ static void bench_resolve(struct path_resolved *place)
 static void bench_readings(const char *name, const char *input)
 {
     char text[8192], home[64];
-    struct path_arguments *arguments = path_arguments_create();
+    struct argument_lists *arguments = argument_lists_create();
     struct path_prefixes *prefixes = path_prefixes_create();
     struct call_reader reader;
     struct readings readings;
@@ -145,7 +145,8 @@ static void bench_readings(const char *name, const char *input)
     for (int round = 0; round < ROUNDS; round++) {
         uint64_t begin = clock_mono_ns();
         for (int run = 0; run < RUNS; run++) {
-            need(readings_make(&readings, &reader.call, &base, arguments, prefixes, 0) == READINGS_OK, text);
+            need(readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0) == READINGS_OK,
+                 text);
         }
         double each = (double)(clock_mono_ns() - begin) / RUNS;
         best = each < best ? each : best;
@@ -154,7 +155,7 @@ static void bench_readings(const char *name, const char *input)
     readings_finish(&readings);
     call_reader_finish(&reader);
     path_prefixes_destroy(prefixes);
-    path_arguments_destroy(arguments);
+    argument_lists_destroy(arguments);
 }
 
 int main(void)

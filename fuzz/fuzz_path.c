@@ -2,10 +2,10 @@
  * input. The files are those of the system under /usr and /proc; nothing is written. */
 #include <string.h>
 
+#include "call/readings.h"
 #include "fuzz.h"
-#include "path/path.h"
 
-static struct path_arguments *arguments;
+static struct argument_lists *arguments;
 static struct path_prefixes *prefixes;
 static struct readings readings;
 static struct json_doc doc;
@@ -24,7 +24,7 @@ static void set_up(void)
     static const char *const texts[] = {"/",       "/usr",     "/usr/bin/env", "/usr/share/doc",
                                         "/absent", "/usr/lib", "a/b"};
     uint32_t id;
-    arguments = path_arguments_create();
+    arguments = argument_lists_create();
     prefixes = path_prefixes_create();
     json_init(&doc);
     FUZZ_CHECK(arguments != NULL && prefixes != NULL && readings_init(&readings));
@@ -32,10 +32,10 @@ static void set_up(void)
         FUZZ_CHECK(path_prefixes_add(prefixes, &base, slice_of(texts[i]), &id, NULL) == PATH_PREFIX_OK);
     }
     FUZZ_CHECK(path_prefixes_seal(prefixes));
-    FUZZ_CHECK(path_arguments_change(arguments, PATH_LIST_PATHS, SLICE("s/t"), SLICE("-path"),
-                                     PATH_SOURCE_OPERATOR));
+    FUZZ_CHECK(argument_lists_change(arguments, ARGUMENT_PATHS, SLICE("s/t"), SLICE("-path"),
+                                     ARGUMENT_SOURCE_OPERATOR));
     FUZZ_CHECK(
-        path_arguments_change(arguments, PATH_LIST_TREES, SLICE("s/t"), SLICE("x"), PATH_SOURCE_OPERATOR));
+        argument_lists_change(arguments, ARGUMENT_TREES, SLICE("s/t"), SLICE("x"), ARGUMENT_SOURCE_OPERATOR));
 }
 
 static void check_canonical(struct slice path)
@@ -123,13 +123,14 @@ static void check_input(struct slice text)
     }
     struct call call = {.names = names, .name_count = 3, .doc = &doc, .input = json_root(&doc)};
     bool clash = call_names_clash(&doc, call.input);
-    enum readings_result result = readings_make(&readings, &call, &base, arguments, prefixes, 0);
+    enum readings_result result = readings_make(&readings, &call, &base, arguments, prefixes, NULL, 0);
     FUZZ_CHECK(result == READINGS_OK || (result == READINGS_OVER_LIMIT && readings.count == 0));
     if (result == READINGS_OK && !clash) {
         check_list();
     }
     size_t strings = readings.strings;
-    FUZZ_CHECK(readings_make(&readings, &call, &base, arguments, prefixes, READINGS_NO_RESOLVE) == result);
+    FUZZ_CHECK(readings_make(&readings, &call, &base, arguments, prefixes, NULL, READINGS_NO_RESOLVE) ==
+               result);
     FUZZ_CHECK(result != READINGS_OK || (readings.strings == strings && readings.count == 3));
 }
 

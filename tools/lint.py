@@ -16,7 +16,7 @@ BANNED = {
     r"\b(rand|random|srand)\s*\(": "not a cryptographic source",
     r"\b(tmpnam|mktemp|tempnam)\s*\(": "a race",
 }
-ROOMS = ["base", "json", "path", "policy", "analysis", "approval", "journal", "gate", "mcp", "hook", "relay", "console",
+ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "gate", "mcp", "hook", "relay", "console",
          "cli"]
 # Which rooms a room may include. The surfaces (mcp, hook, relay, console) do not see one another.
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}

@@ -220,8 +220,8 @@ static bool make_path(struct witness *w, const struct box *box)
 /* The names that are tried for one path argument; the last two carry a URI. */
 static const char *const path_keys[] = {"path",   "file_path", "filename", "file",
                                         "source", "directory", "uri",      "any"};
-#define PATH_KEYS     (sizeof(path_keys) / sizeof(path_keys[0]))
-#define FIRST_URI_KEY (PATH_KEYS - 2)
+#define ARGUMENT_KEYS (sizeof(path_keys) / sizeof(path_keys[0]))
+#define FIRST_URI_KEY (ARGUMENT_KEYS - 2)
 
 static bool clashes(const struct witness *w, const struct box *box, struct slice key)
 {
@@ -363,8 +363,8 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
     }
     for (size_t s = 0; s < w->space->side_count; s++) {
         const struct policy *policy = w->space->sides[s].policy;
-        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, 0) !=
-                READINGS_OK ||
+        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, NULL,
+                          0) != READINGS_OK ||
             !facts_make(&w->facts[s], policy, &w->reader.call)) {
             return false;
         }
@@ -458,7 +458,7 @@ static void note_forced(struct witness *w)
 
 static bool try_candidate(struct witness *w, struct candidate *c, witness_accept *accept, void *context)
 {
-    size_t keys = c->with_path ? PATH_KEYS : 1;
+    size_t keys = c->with_path ? ARGUMENT_KEYS : 1;
     for (c->key = 0; c->key < keys; c->key++) {
         struct decision decisions[SIDES] = {{0}};
         bool has_path;

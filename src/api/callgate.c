@@ -287,7 +287,7 @@ cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call, cons
     readings->result = READINGS_OK;
     if (ok && call->result == CALL_OK) {
         readings->result = readings_make(&readings->readings, &call->reader.call, &path_base,
-                                         policy->policy->arguments, policy->policy->prefixes, 0);
+                                         policy->policy->arguments, policy->policy->prefixes, NULL, 0);
         ok = readings->result != READINGS_NO_MEMORY &&
              facts_make(&readings->facts, policy->policy, &call->reader.call);
     }

@@ -69,8 +69,8 @@ struct decision decide(struct decider *decider, const struct policy *policy, con
                        const struct approvals *approvals)
 {
     decider->hashed = false;
-    switch (
-        readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, readings_flags)) {
+    switch (readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, NULL,
+                          readings_flags)) {
     case READINGS_OK:
         break;
     case READINGS_OVER_LIMIT:

@@ -2,9 +2,9 @@
 #ifndef MCP_CALL_H
 #define MCP_CALL_H
 
+#include "call/call.h"
 #include "mcp/answer.h"
 #include "mcp/message.h"
-#include "path/call.h"
 
 /* Makes calls out of messages, one at a time. Owns its name and the empty input; a call borrows from the
  * maker, the message's document and the defaults. */

@@ -9,6 +9,7 @@
 #define MCP_ROOTS_H
 
 #include "path/path.h"
+#include "json/json.h"
 
 /* Told ones, beside those of the base. */
 #define ROOTS_MOST 64u

@@ -1,4 +1,4 @@
-/* From strings to canonical paths, from a call to its readings. SPEC.md section 4.
+/* From one string to its canonical paths; the prefixes of the loaded rules. SPEC.md section 4.1.
  *
  * This is the only room that looks at files for a decision. It reads nothing but names, links and inode
  * numbers: never a file's content. Bytes are compared; nothing is case-folded or normalised. */
@@ -7,7 +7,9 @@
 
 #include <sys/types.h>
 
-#include "path/call.h"
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/limits.h"
 
 /* Where relative paths and `~` start. Absolute paths as text; cwd and roots need not be canonical.
  * Borrowed. */
@@ -69,6 +71,9 @@ bool path_is_under(struct slice path, struct slice above);
 /* Whether some component of a canonical path is `pattern`, ends with it (`*x`) or begins with it (`x*`). */
 bool path_has_component(struct slice path, struct slice pattern);
 
+/* Whether a string begins with `file:`: in any case, bytes up to a space before it ignored. */
+bool path_is_uri(struct slice text);
+
 /* Decodes a `file:` URI and appends the path. A failure of ret_path gives PATH_URI_UNREADABLE. */
 enum path_uri {
     PATH_URI_NONE,       /* does not begin with `file:` */
@@ -77,29 +82,34 @@ enum path_uri {
 };
 enum path_uri path_decode_uri(struct slice text, struct buf *ret_path);
 
-/* ---- Which arguments are paths ---- */
+/* ---- Parts of a resolution, for who resolves many strings from the same starts ---- */
 
-enum path_list {
-    PATH_LIST_PATHS, /* pathArguments */
-    PATH_LIST_TREES, /* treeArguments */
+/* Looks at what a path names itself, not following a last link; false unless something is there. */
+MUST_USE bool path_look(const char *path, struct path_step *ret_step);
+
+/* Whether a component of text is `..`: without one the two modes are the same. */
+bool path_has_dotdot(struct slice text);
+
+/* Whether a text is `~` or begins with `~/`, and then what stands behind, relative to the home directory. */
+bool path_is_home(struct slice text);
+struct slice path_below_home(struct slice text);
+
+/* Where relative strings start, with the state of a resolution that has walked its text (the kernel's way),
+ * so that each string goes on from there. Texts and steps are borrowed. */
+struct path_start {
+    struct slice text;
+    bool usable;   /* an absolute path, and none of its parts too long */
+    bool dotdot;   /* the text has a `..` */
+    bool walked;   /* the rest is set */
+    bool readable; /* the walk succeeded */
+    struct slice canonical;
+    const struct path_step *steps;
+    size_t step_count;
+    unsigned links;
 };
 
-/* The built-in lists and what documents add and take away. Owned by whoever creates it (a policy); immutable
- * once the loading is over. */
-struct path_arguments;
-MUST_USE struct path_arguments *path_arguments_create(void);
-void path_arguments_destroy(struct path_arguments *arguments);
-
-/* One entry of a document: `key` is a tool's name, `SERVER/TOOL` or `*`; `name` is an argument's, or `-` and
- * an argument's. In the order of the documents. What a workspace file adds gives a call more readings and
- * takes none away: the reading without a path stays if nothing but such names gives the call paths. False
- * when there is no memory. */
-enum path_source {
-    PATH_SOURCE_OPERATOR,
-    PATH_SOURCE_WORKSPACE, /* an agent can write it */
-};
-MUST_USE bool path_arguments_change(struct path_arguments *arguments, enum path_list list, struct slice key,
-                                    struct slice name, enum path_source source);
+/* Resolves what stands in `start` (walked, readable) and then `text`, which has no NUL, the kernel's way. */
+void path_resolve_on(struct path_resolved *ret, const struct path_start *start, struct slice text);
 
 /* ---- The prefixes of the loaded rules ---- */
 
@@ -143,69 +153,16 @@ MUST_USE bool path_prefixes_seal(struct path_prefixes *prefixes);
 size_t path_prefixes_above(const struct path_prefixes *prefixes, struct slice path, uint32_t *ret_ids,
                            size_t max);
 
-/* ---- A call's readings ---- */
+/* The first prefix that was this file at load, or 0, and the next such one. */
+uint32_t path_prefixes_of_file(const struct path_prefixes *prefixes, dev_t dev, ino_t ino);
+uint32_t path_prefixes_next_of_file(const struct path_prefixes *prefixes, uint32_t id);
 
-enum reading_kind {
-    READING_UNREADABLE = 0,
-    READING_NO_PATH = 1,
-    READING_PATH = 2,
-};
+/* The prefixes that were no directories at load. */
+const uint32_t *path_prefixes_files(const struct path_prefixes *prefixes, size_t *ret_count);
 
-/* Where a reading came from, for explain and for the people who approve. */
-enum reading_form {
-    READING_FORM_NONE,
-    READING_FORM_WRITTEN, /* as written */
-    READING_FORM_HOME,    /* `~` as the home directory */
-    READING_FORM_URI,     /* a file: URI decoded */
-};
-enum reading_via {
-    READING_VIA_RESOLUTION,
-    READING_VIA_SAME_FILE, /* a loaded prefix that is the same file under another spelling */
-    READING_VIA_TREE,      /* a loaded prefix inside a tree argument */
-};
-
-struct reading {
-    uint8_t kind;   /* enum reading_kind */
-    uint8_t form;   /* enum reading_form */
-    uint8_t via;    /* enum reading_via */
-    uint8_t mode;   /* enum path_mode */
-    uint16_t name;  /* index in call->names */
-    uint32_t value; /* index in call->doc->values of the string (or unreadable value) it came from; 0: none */
-    struct slice start; /* the directory a relative string started from; empty for an absolute one */
-    struct slice path;  /* canonical; empty unless kind is READING_PATH */
-};
-
-/* The readings of one call, in the order of SPEC.md section 4, equal ones once. Owns them until the next
- * readings_make or readings_finish. Reused for many calls it settles on no allocations. */
-struct readings {
-    struct reading *list;
-    size_t count, cap;
-    struct arena arena;
-    struct path_resolved *workspace;
-    size_t strings; /* how many strings were read as paths */
-    void *scratch;  /* the room's own */
-};
-
-enum readings_result {
-    READINGS_NO_MEMORY = 0, /* deny */
-    READINGS_OVER_LIMIT, /* deny: more than LIMIT_CALL_PATHS strings are read as paths, or they are more work
-                            than LIMIT_CALL_WORK */
-    READINGS_OK,
-};
-
-enum readings_flags {
-    READINGS_REMOTE = 1,     /* the server's paths are not this machine's: no path argument is read */
-    READINGS_NO_RESOLVE = 2, /* no rule can depend on a path: count the strings, look at no file, give one
-                                reading without a path for each name */
-};
-
-MUST_USE bool readings_init(struct readings *readings);
-void readings_finish(struct readings *readings);
-
-/* Makes the readings of a call. Looks at files, so two runs may differ: the caller keeps what was judged. */
-MUST_USE enum readings_result readings_make(struct readings *readings, const struct call *call,
-                                            const struct path_base *base,
-                                            const struct path_arguments *arguments,
-                                            const struct path_prefixes *prefixes, unsigned flags);
+/* Calls `visit` with each prefix that is below a canonical path and not equal to it, in no order, until it
+ * returns false. */
+bool path_prefixes_below(const struct path_prefixes *prefixes, struct slice path,
+                         bool (*visit)(void *context, uint32_t id), void *context);
 
 #endif

@@ -14,7 +14,7 @@ struct policy *policy_new(void)
     arena_init(&policy->arena, 0);
     intern_init(&policy->symbols, &policy->arena);
     policy->prefixes = path_prefixes_create();
-    policy->arguments = path_arguments_create();
+    policy->arguments = argument_lists_create();
     if (policy->prefixes == NULL || policy->arguments == NULL) {
         policy_destroy(policy);
         return NULL;
@@ -30,7 +30,7 @@ void policy_destroy(struct policy *policy)
     policy_destroy(policy->assertion_space);
     index_destroy(policy->index);
     path_prefixes_destroy(policy->prefixes);
-    path_arguments_destroy(policy->arguments);
+    argument_lists_destroy(policy->arguments);
     intern_finish(&policy->symbols);
     free(policy->rules);
     free(policy->args);
@@ -83,11 +83,12 @@ static bool seal_arguments(struct policy *policy)
         if (entry->list == LIST_REQUIRED) {
             continue;
         }
-        enum path_list list = entry->list == LIST_PATHS ? PATH_LIST_PATHS : PATH_LIST_TREES;
+        enum argument_list list = entry->list == LIST_PATHS ? ARGUMENT_PATHS : ARGUMENT_TREES;
         const struct policy_file *file = &policy->files[entry->file];
-        enum path_source source =
-            file->at_tier && file->tier == TIER_WORKSPACE ? PATH_SOURCE_WORKSPACE : PATH_SOURCE_OPERATOR;
-        if (!path_arguments_change(policy->arguments, list, policy_text(policy, entry->key),
+        enum argument_source source = file->at_tier && file->tier == TIER_WORKSPACE
+                                          ? ARGUMENT_SOURCE_WORKSPACE
+                                          : ARGUMENT_SOURCE_OPERATOR;
+        if (!argument_lists_change(policy->arguments, list, policy_text(policy, entry->key),
                                    policy_text(policy, entry->name), source)) {
             return false;
         }

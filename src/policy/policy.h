@@ -8,7 +8,7 @@
 #define POLICY_POLICY_H
 
 #include "base/intern.h"
-#include "path/path.h"
+#include "call/readings.h"
 #include "policy/finding.h"
 
 /* ---- Rules ---- */
@@ -113,7 +113,7 @@ struct policy {
     uint32_t *order; /* the rules that speak, in the order of evaluation: tiers, then positions */
     uint32_t order_count;
     struct path_prefixes *prefixes;
-    struct path_arguments *arguments;
+    struct argument_lists *arguments;
     struct policy_file *files;
     uint32_t file_count;
     uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */

@@ -42,8 +42,8 @@ static bool decide(struct decider *d, const struct policy *policy, struct slice 
 {
     const struct call_defaults none = {0};
     if (call_read(&d->reader, text, &none) != CALL_OK ||
-        readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes, 0) !=
-            READINGS_OK ||
+        readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes, NULL,
+                      0) != READINGS_OK ||
         !facts_make(&d->facts, policy, &d->reader.call)) {
         return false;
     }
@@ -185,8 +185,8 @@ static bool is_about(struct decider *d, const struct policy *policy, const struc
     struct rule asked = {.match = assertion->match};
     bool about = false;
     CHECK(call_read(&d->reader, text, &none) == CALL_OK &&
-          readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes, 0) ==
-              READINGS_OK &&
+          readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes, NULL,
+                        0) == READINGS_OK &&
           facts_make(&d->facts, space, &d->reader.call));
     for (size_t i = 0; i < d->readings.count; i++) {
         about = about || policy_match(space, &asked, &d->facts, &d->readings.list[i]) == FIELD_ALL;

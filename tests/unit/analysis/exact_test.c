@@ -100,7 +100,7 @@ static bool decide_text(const struct universe *scope, const struct policy *polic
     ok = readings_init(&readings) && ok;
     ok = facts_init(&facts) && ok;
     ok = ok && call_read(&reader, text, &none) == CALL_OK &&
-         readings_make(&readings, &reader.call, &scope->base, policy->arguments, policy->prefixes, 0) ==
+         readings_make(&readings, &reader.call, &scope->base, policy->arguments, policy->prefixes, NULL, 0) ==
              READINGS_OK &&
          facts_make(&facts, policy, &reader.call);
     if (ok) {

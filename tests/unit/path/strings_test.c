@@ -1,4 +1,4 @@
-/* file: URIs, the lists of arguments, and the tables of prefixes. */
+/* file: URIs, and the tables of prefixes. */
 #include "check.h"
 #include "path/internal.h"
 #include "tree.h"
@@ -107,129 +107,6 @@ static void uris(void)
     CHECK_BYTES(path.ptr, path.len, "x/aA");
     CHECK(path_decode_uri(SLICE("file:///abcdef"), &path) == PATH_URI_UNREADABLE && !buf_ok(&path));
     buf_finish(&path);
-}
-
-/* ---- Arguments ---- */
-
-static struct path_arguments *arguments;
-
-static struct path_argument_view view_of(const char *server, const char *tool)
-{
-    struct call_name name = {.tool = slice_of(tool)};
-    if (server != NULL) {
-        name.server = slice_of(server);
-        name.has_server = true;
-    }
-    return path_argument_view_of(arguments, &name);
-}
-
-static bool is_path(const char *server, const char *tool, const char *argument)
-{
-    struct path_argument_view view = view_of(server, tool);
-    return path_argument_is_path(&view, slice_of(argument));
-}
-
-/* The tree arguments in their order, with a space behind each. */
-static const char *trees(const char *server, const char *tool)
-{
-    static char text[256];
-    struct path_argument_view view = view_of(server, tool);
-    struct path_tree_position position = {0, 0};
-    struct slice name;
-    text[0] = '\0';
-    while (path_argument_next_tree(&view, &position, &name)) {
-        CHECK(path_argument_is_tree(&view, name));
-        strncat(text, name.ptr, name.len);
-        strcat(text, " ");
-    }
-    return text;
-}
-
-static void change(enum path_list list, const char *key, const char *name)
-{
-    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name), PATH_SOURCE_OPERATOR));
-}
-
-static void built_in_arguments(void)
-{
-    static const char *const paths[] = {"path",        "paths",    "file",          "files",    "file_path",
-                                        "filePath",    "filename", "notebook_path", "source",   "directory",
-                                        "destination", "src",      "dst",           "old_path", "new_path",
-                                        "dir",         "folder",   "FILEPATH",      "Path",     "sRc"};
-    static const char *const others[] = {"",       "pat", "pathx", "text", "content", "file-path",
-                                         "paths ", "cwd", "url",   "URL",  "name",    "notebook_paths"};
-    for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
-        CHECK(is_path(NULL, "t", paths[i]));
-    }
-    for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
-        CHECK(!is_path("s", "t", others[i]));
-    }
-    CHECK(is_path(NULL, "t", "uri") && is_path(NULL, "t", "Uri"));
-    CHECK_BYTES(trees(NULL, "t"), strlen(trees(NULL, "t")), "");
-    static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
-    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
-        CHECK(strcmp(trees("s", tree_tools[i]), "path ") == 0);
-    }
-    CHECK(strcmp(trees(NULL, "grep"), "") == 0);
-}
-
-static void changed_arguments(void)
-{
-    change(PATH_LIST_PATHS, "t", "Target");
-    CHECK(is_path(NULL, "t", "target") && is_path("s", "t", "TARGET"));
-    CHECK(!is_path(NULL, "u", "target") && is_path(NULL, "t", "path"));
-    change(PATH_LIST_PATHS, "t", "-source");
-    CHECK(!is_path(NULL, "t", "SOURCE") && is_path(NULL, "u", "source"));
-    /* The last one of a key stands. */
-    change(PATH_LIST_PATHS, "t", "source");
-    CHECK(is_path(NULL, "t", "source"));
-    change(PATH_LIST_PATHS, "t", "-Source");
-    CHECK(!is_path(NULL, "t", "source"));
-    /* `*`, then the tool, then the server's tool, whatever the order of loading. */
-    change(PATH_LIST_PATHS, "s/t", "source");
-    CHECK(is_path("s", "t", "source") && !is_path("r", "t", "source"));
-    change(PATH_LIST_PATHS, "*", "-target");
-    change(PATH_LIST_PATHS, "*", "where");
-    CHECK(is_path("s", "t", "target") && !is_path(NULL, "u", "target"));
-    CHECK(is_path("x", "y", "where"));
-    change(PATH_LIST_PATHS, "y", "-where");
-    CHECK(!is_path("x", "y", "where"));
-    /* A key with a slash: the server's tool, and a tool of that name. */
-    change(PATH_LIST_PATHS, "a/b", "both");
-    CHECK(is_path("a", "b", "both") && is_path(NULL, "a/b", "both"));
-    CHECK(is_path("z", "a/b", "both") && !is_path(NULL, "b", "both"));
-    CHECK(!is_path("a/", "b", "both") && !is_path("ab", "b", "both"));
-    change(PATH_LIST_PATHS, "t", "-uri");
-    CHECK(!is_path(NULL, "t", "uri"));
-    /* One list says nothing about the other. */
-    CHECK(strcmp(trees("s", "t"), "") == 0);
-
-    change(PATH_LIST_TREES, "Grep", "also");
-    change(PATH_LIST_TREES, "*", "Everywhere");
-    change(PATH_LIST_TREES, "*", "also");
-    change(PATH_LIST_TREES, "s/Grep", "last");
-    change(PATH_LIST_TREES, "s/Grep", "ALSO");
-    CHECK(strcmp(trees(NULL, "Grep"), "path Everywhere also ") == 0);
-    CHECK(strcmp(trees("s", "Grep"), "path Everywhere also last ") == 0);
-    CHECK(strcmp(trees("s", "t"), "Everywhere also ") == 0);
-    change(PATH_LIST_TREES, "s/Grep", "-Path");
-    change(PATH_LIST_TREES, "s/Grep", "-everywhere");
-    CHECK(strcmp(trees("s", "Grep"), "also last ") == 0);
-    change(PATH_LIST_TREES, "s/Grep", "path");
-    CHECK(strcmp(trees("s", "Grep"), "path also last ") == 0);
-    CHECK(!is_path("s", "Grep", "everywhere"));
-
-    for (int i = 0; i < 1000; i++) {
-        char key[32], name[32];
-        (void)snprintf(key, sizeof(key), "tool%d", i % 100);
-        (void)snprintf(name, sizeof(name), "%sname%d", i % 3 == 0 ? "-" : "", i);
-        change(PATH_LIST_PATHS, key, name);
-    }
-    CHECK(is_path("s", "tool7", "NAME107") && !is_path("s", "tool7", "name207"));
-    CHECK(!is_path("s", "tool8", "name107") && is_path("s", "t", "target"));
-
-    struct path_argument_view a = view_of("s", "u"), b = view_of("r", "v"), c = view_of("s", "t");
-    CHECK(path_argument_views_alike(&a, &b) && !path_argument_views_alike(&a, &c));
 }
 
 /* ---- Prefixes ---- */
@@ -447,13 +324,6 @@ static void together_as_alone(void)
 int main(void)
 {
     uris();
-    arguments = path_arguments_create();
-    tree_need(arguments != NULL, "arguments");
-    built_in_arguments();
-    changed_arguments();
-    path_arguments_destroy(arguments);
-    path_arguments_destroy(NULL);
-
     tree_begin();
     tree_dir("d");
     tree_dir("d/e");

@@ -1,7 +1,7 @@
 /* The walk over a call's input: which of its strings are paths, in the order of the readings. */
 #include <stdlib.h>
 
-#include "path/internal.h"
+#include "call/internal.h"
 
 /* What a value is, from the names above it. Arrays hand it on; objects hand on only that they are part of a
  * base or a tree argument, and their members' own names say the rest. */
@@ -22,8 +22,8 @@ struct frame {
 };
 
 struct walk {
-    struct path_scratch *scratch;
-    const struct path_argument_view *view;
+    struct scratch *scratch;
+    const struct argument_view *view;
     const struct json_doc *doc;
     unsigned depth;
     struct frame frames[LIMIT_JSON_DEPTH];
@@ -33,10 +33,10 @@ bool readings_init(struct readings *readings)
 {
     *readings = (struct readings){.list = NULL};
     arena_init(&readings->arena, 0);
-    struct path_scratch *scratch = calloc(1, sizeof(*scratch));
+    struct scratch *scratch = calloc(1, sizeof(*scratch));
     readings->workspace = malloc(sizeof(*readings->workspace));
     readings->scratch = scratch;
-    if (scratch == NULL || readings->workspace == NULL || !path_places_init(scratch)) {
+    if (scratch == NULL || readings->workspace == NULL || !places_init(scratch)) {
         readings_finish(readings);
         return false;
     }
@@ -46,12 +46,12 @@ bool readings_init(struct readings *readings)
 
 void readings_finish(struct readings *readings)
 {
-    struct path_scratch *scratch = readings->scratch;
+    struct scratch *scratch = readings->scratch;
     if (scratch != NULL) {
         for (unsigned i = 0; i < scratch->texts_made; i++) {
             json_finish(&scratch->texts[i]);
         }
-        path_places_finish(scratch);
+        places_finish(scratch);
         free(scratch);
     }
     free(readings->workspace);
@@ -79,14 +79,14 @@ static bool looks_like_array(struct slice text)
     return text.len >= 4 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']';
 }
 
-static enum readings_result take_string(struct path_scratch *scratch, struct slice text, unsigned context,
+static enum readings_result take_string(struct scratch *scratch, struct slice text, unsigned context,
                                         uint32_t value, unsigned level);
 
 /* Reads the elements when a text is that of a non-empty array of strings. */
-static enum readings_result take_array_text(struct path_scratch *scratch, struct slice text, unsigned context,
+static enum readings_result take_array_text(struct scratch *scratch, struct slice text, unsigned context,
                                             uint32_t value, unsigned level)
 {
-    if (level == PATH_TEXT_LEVELS) {
+    if (level == TEXT_LEVELS) {
         return READINGS_OVER_LIMIT;
     }
     if (level == scratch->texts_made) {
@@ -118,14 +118,14 @@ static enum readings_result take_array_text(struct path_scratch *scratch, struct
 
 /* Notes that the call has a path, so that the reading without one is none of it. A base leaves that open, and
  * so does what only a workspace file calls a path: an agent that could take a reading away could loosen. */
-static void note_path(struct path_scratch *scratch, unsigned context, bool uri)
+static void note_path(struct scratch *scratch, unsigned context, bool uri)
 {
     bool sure = uri || (context & CONTEXT_SURE_PATH) != 0;
     scratch->other_paths = scratch->other_paths || (sure && (context & CONTEXT_BASE) == 0);
 }
 
 /* `level` counts the array texts around the string; each of them doubles the text, so they are few. */
-static enum readings_result take_string(struct path_scratch *scratch, struct slice text, unsigned context,
+static enum readings_result take_string(struct scratch *scratch, struct slice text, unsigned context,
                                         uint32_t value, unsigned level)
 {
     bool uri = path_is_uri(text);
@@ -134,11 +134,11 @@ static enum readings_result take_string(struct path_scratch *scratch, struct sli
         if (++scratch->strings > LIMIT_CALL_PATHS) {
             return READINGS_OVER_LIMIT;
         }
-        struct path_origin origin = {value, (context & CONTEXT_TREE) != 0};
+        struct origin origin = {value, (context & CONTEXT_TREE) != 0};
         bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
         note_path(scratch, context, uri);
-        if ((resolve && uri && !path_places_add_uri(scratch, origin, text)) ||
-            (resolve && plain && !path_places_add_plain(scratch, origin, text))) {
+        if ((resolve && uri && !places_add_uri(scratch, origin, text)) ||
+            (resolve && plain && !places_add_plain(scratch, origin, text))) {
             return READINGS_NO_MEMORY;
         }
     }
@@ -151,21 +151,21 @@ static unsigned member_context(const struct walk *walk, struct slice name)
 {
     const struct frame *frame = &walk->frames[walk->depth - 1];
     unsigned context = frame->context & CONTEXT_OF_OBJECTS;
-    enum path_claim path = path_argument_is_path(walk->view, name);
-    if (path != PATH_CLAIM_NONE) {
-        context |= CONTEXT_PATH | (path == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH : 0u);
+    enum argument_claim path = argument_is_path(walk->view, name);
+    if (path != ARGUMENT_CLAIM_NONE) {
+        context |= CONTEXT_PATH | (path == ARGUMENT_CLAIM_SURE ? CONTEXT_SURE_PATH : 0u);
     }
     if (name.len == 3 && slice_eq_ascii_case(name, SLICE("uri"))) {
         context |= CONTEXT_URI;
     }
-    if (walk->depth == 1 && path_is_base_name(name)) {
+    if (walk->depth == 1 && is_base_name(name)) {
         context |= CONTEXT_PATH | CONTEXT_BASE;
     }
     bool may_be_tree = walk->depth == 1 && (walk->view->built_in_tree || walk->view->changed);
-    enum path_claim tree = may_be_tree ? path_argument_is_tree(walk->view, name) : PATH_CLAIM_NONE;
-    if (tree != PATH_CLAIM_NONE) {
+    enum argument_claim tree = may_be_tree ? argument_is_tree(walk->view, name) : ARGUMENT_CLAIM_NONE;
+    if (tree != ARGUMENT_CLAIM_NONE) {
         context |= CONTEXT_PATH | CONTEXT_TREE;
-        context |= tree == PATH_CLAIM_SURE ? CONTEXT_SURE_PATH | CONTEXT_SURE_TREE : 0u;
+        context |= tree == ARGUMENT_CLAIM_SURE ? CONTEXT_SURE_PATH | CONTEXT_SURE_TREE : 0u;
     }
     return context;
 }
@@ -173,7 +173,7 @@ static unsigned member_context(const struct walk *walk, struct slice name)
 static enum readings_result take_scalar(struct walk *walk, const struct json_value *v, unsigned context,
                                         bool argument)
 {
-    struct path_scratch *scratch = walk->scratch;
+    struct scratch *scratch = walk->scratch;
     uint32_t value = (uint32_t)(v - walk->doc->values);
     bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
     if (v->type == JSON_STRING) {
@@ -191,8 +191,8 @@ static enum readings_result take_scalar(struct walk *walk, const struct json_val
         return READINGS_OK;
     }
     note_path(scratch, context, false);
-    struct path_origin origin = {value, false};
-    return resolve && !path_places_add_unreadable(scratch, origin) ? READINGS_NO_MEMORY : READINGS_OK;
+    struct origin origin = {value, false};
+    return resolve && !places_add_unreadable(scratch, origin) ? READINGS_NO_MEMORY : READINGS_OK;
 }
 
 /* Values stand in the order of the text, so one pass over them is the walk; the frames say what each is in.
@@ -248,26 +248,26 @@ static bool has_argument(const struct call *call, struct slice name)
 }
 
 /* A tree argument that is absent is as an empty string. */
-static bool add_absent_trees(struct path_scratch *scratch, const struct path_argument_view *view)
+static bool add_absent_trees(struct scratch *scratch, const struct argument_view *view)
 {
-    struct path_tree_position position = {0, 0};
+    struct tree_position position = {0, 0};
     struct slice name;
-    while (path_argument_next_tree(view, &position, &name)) {
+    while (argument_next_tree(view, &position, &name)) {
         if (has_argument(scratch->call, name)) {
             continue;
         }
-        if (path_argument_is_tree(view, name) == PATH_CLAIM_SURE) {
+        if (argument_is_tree(view, name) == ARGUMENT_CLAIM_SURE) {
             scratch->other_paths = true;
         }
         if ((scratch->flags & READINGS_NO_RESOLVE) == 0 &&
-            !path_places_add_plain(scratch, (struct path_origin){0, true}, SLICE(""))) {
+            !places_add_plain(scratch, (struct origin){0, true}, SLICE(""))) {
             return false;
         }
     }
     return true;
 }
 
-static enum readings_result make_for_name(struct path_scratch *scratch, const struct path_argument_view *view)
+static enum readings_result make_for_name(struct scratch *scratch, const struct argument_view *view)
 {
     const struct call *call = scratch->call;
     if (call->input != NULL && (scratch->flags & READINGS_REMOTE) == 0) {
@@ -284,31 +284,31 @@ static enum readings_result make_for_name(struct path_scratch *scratch, const st
         return READINGS_OK;
     }
     struct reading none = {.kind = READING_NO_PATH, .name = scratch->name};
-    return path_places_append(scratch, none) ? READINGS_OK : READINGS_NO_MEMORY;
+    return places_append(scratch, none) ? READINGS_OK : READINGS_NO_MEMORY;
 }
 
 /* Most names of one call have the same arguments; the files are not looked at again for them. */
-static bool copy_for_name(struct path_scratch *scratch, size_t count)
+static bool copy_for_name(struct scratch *scratch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct reading reading = scratch->out->list[i];
         reading.name = scratch->name;
-        if (!path_places_append(scratch, reading)) {
+        if (!places_append(scratch, reading)) {
             return false;
         }
     }
     return true;
 }
 
-static enum readings_result make_all(struct path_scratch *scratch, const struct path_arguments *arguments)
+static enum readings_result make_all(struct scratch *scratch, const struct argument_lists *arguments)
 {
     const struct call *call = scratch->call;
-    struct path_argument_view first = {.arguments = arguments};
+    struct argument_view first = {.arguments = arguments};
     size_t first_count = 0;
     for (size_t i = 0; i < call->name_count; i++) {
-        struct path_argument_view view = path_argument_view_of(arguments, &call->names[i]);
-        path_places_begin_name(scratch, (uint16_t)i);
-        if (i > 0 && path_argument_views_alike(&first, &view)) {
+        struct argument_view view = argument_view_of(arguments, &call->names[i]);
+        places_begin_name(scratch, (uint16_t)i);
+        if (i > 0 && argument_views_alike(&first, &view)) {
             if (!copy_for_name(scratch, first_count)) {
                 return READINGS_NO_MEMORY;
             }
@@ -330,16 +330,18 @@ static enum readings_result make_all(struct path_scratch *scratch, const struct 
 }
 
 enum readings_result readings_make(struct readings *readings, const struct call *call,
-                                   const struct path_base *base, const struct path_arguments *arguments,
-                                   const struct path_prefixes *prefixes, unsigned flags)
+                                   const struct path_base *base, const struct argument_lists *arguments,
+                                   const struct path_prefixes *prefixes,
+                                   const struct reading_interest *interest, unsigned flags)
 {
-    struct path_scratch *scratch = readings->scratch;
+    (void)interest;
+    struct scratch *scratch = readings->scratch;
     scratch->call = call;
     scratch->base = base;
     scratch->prefixes = prefixes;
     scratch->flags = flags;
     readings->strings = 0;
-    path_places_begin_call(scratch);
+    places_begin_call(scratch);
     enum readings_result result =
         call->name_count > UINT16_MAX ? READINGS_OVER_LIMIT : make_all(scratch, arguments);
     if (result != READINGS_OK) {

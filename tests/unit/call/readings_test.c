@@ -6,13 +6,13 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "call/readings.h"
 #include "check.h"
-#include "path/path.h"
 #include "tree.h"
 
 static struct readings readings;
 static struct json_doc doc;
-static struct path_arguments *arguments;
+static struct argument_lists *arguments;
 static struct path_prefixes *prefixes;
 static struct path_base base;
 static char home[PATH_MAX], roots_text[2][PATH_MAX];
@@ -28,7 +28,8 @@ static enum readings_result make(const char *input, unsigned flags)
     bool parsed = json_parse(&doc, slice_of(input), &options, &error);
     CHECK(parsed);
     struct call call = {.names = names, .name_count = name_count, .doc = &doc, .input = json_root(&doc)};
-    return parsed ? readings_make(&readings, &call, &base, arguments, prefixes, flags) : READINGS_NO_MEMORY;
+    return parsed ? readings_make(&readings, &call, &base, arguments, prefixes, NULL, flags)
+                  : READINGS_NO_MEMORY;
 }
 
 static void append_reading(char *text, size_t size, const struct reading *reading)
@@ -68,9 +69,9 @@ static void check_readings(int line, const char *input, const char *want)
 /* Starts a policy without prefixes and changes. */
 static void policy(void)
 {
-    path_arguments_destroy(arguments);
+    argument_lists_destroy(arguments);
     path_prefixes_destroy(prefixes);
-    arguments = path_arguments_create();
+    arguments = argument_lists_create();
     prefixes = path_prefixes_create();
     tree_need(arguments != NULL && prefixes != NULL, "policy");
     names[0] = (struct call_name){.tool = SLICE("t")};
@@ -89,9 +90,9 @@ static void seal(void)
     CHECK(path_prefixes_seal(prefixes));
 }
 
-static void change(enum path_list list, const char *key, const char *name)
+static void change(enum argument_list list, const char *key, const char *name)
 {
-    CHECK(path_arguments_change(arguments, list, slice_of(key), slice_of(name), PATH_SOURCE_OPERATOR));
+    CHECK(argument_lists_change(arguments, list, slice_of(key), slice_of(name), ARGUMENT_SOURCE_OPERATOR));
 }
 
 static void which_arguments(void)
@@ -121,8 +122,8 @@ static void which_arguments(void)
     READ("{\"path\":\"\"}", "$");
     READ("{\"path\":\".\"}", "$");
     READ("{\"path\":\"a\\u0000b\"}", "?");
-    change(PATH_LIST_PATHS, "t", "target");
-    change(PATH_LIST_PATHS, "*", "-file");
+    change(ARGUMENT_PATHS, "t", "target");
+    change(ARGUMENT_PATHS, "*", "-file");
     READ("{\"Target\":\"a\",\"file\":\"b\",\"x\":{\"target\":\"c\"}}", "$/a $/c");
     names[0] = (struct call_name){.tool = SLICE("u")};
     READ("{\"Target\":\"a\",\"file\":\"b\"}", "-");
@@ -146,7 +147,7 @@ static void uris(void)
     READ("{\"path\":\"file:///a%00\"}", "? $/file:/a%00");
     READ("{\"url\":\"file:///a/%2e%2e/b\"}", "/b");
     READ("{\"url\":\"file:/~/b\"}", "/~/b");
-    change(PATH_LIST_PATHS, "t", "-uri");
+    change(ARGUMENT_PATHS, "t", "-uri");
     READ("{\"uri\":\"file:///b\"}", "/b");
     READ("{\"uri\":7}", "-");
 }
@@ -293,17 +294,17 @@ static void trees(void)
     READ("{\"path\":\"b\"}", "$/b $/ws/b <$/ws/b/c $/out/b");
     base.root_count = 0;
 
-    change(PATH_LIST_TREES, "Grep", "where");
-    change(PATH_LIST_TREES, "*", "-path");
+    change(ARGUMENT_TREES, "Grep", "where");
+    change(ARGUMENT_TREES, "*", "-path");
     READ("{\"path\":\"ws\",\"where\":\"out\"}", "$/ws $/out");
     READ("{\"path\":\"ws/b\",\"WHERE\":\"ws/b\"}", "$/ws/b <$/ws/b/c");
-    change(PATH_LIST_PATHS, "Grep", "-where");
+    change(ARGUMENT_PATHS, "Grep", "-where");
     READ("{\"where\":\"ws/b\"}", "$/ws/b <$/ws/b/c");
-    change(PATH_LIST_TREES, "Grep", "uri");
+    change(ARGUMENT_TREES, "Grep", "uri");
     READ("{\"where\":\"x\",\"uri\":\"ws/b\"}", "$/x");
     READ("{\"where\":\"x\",\"uri\":null}", "$/x $ <$/ws/secret <$/out <$/ws/b/c <$/ws <$/ws/absent");
-    change(PATH_LIST_TREES, "Grep", "cwd");
-    change(PATH_LIST_TREES, "Grep", "-uri");
+    change(ARGUMENT_TREES, "Grep", "cwd");
+    change(ARGUMENT_TREES, "Grep", "-uri");
     READ("{\"where\":null,\"cwd\":\"$/ws/b\"}", "$ <$/ws/secret <$/out <$/ws/b/c <$/ws <$/ws/absent $/ws/b");
 }
 
@@ -420,7 +421,7 @@ static void several_names(void)
     CHECK(readings.list[0].name == 0 && readings.list[1].name == 1 && readings.list[2].name == 2);
     READ("{}", "- - $ <$/ws/secret");
     READ("{\"path\":7}", "? ? ?");
-    change(PATH_LIST_PATHS, "a/b", "-path");
+    change(ARGUMENT_PATHS, "a/b", "-path");
     READ("{\"path\":\"ws\"}", "$/ws - $/ws <$/ws/secret");
 }
 
@@ -440,7 +441,7 @@ static void switches(void)
     CHECK(readings.list[0].kind == READING_NO_PATH && readings.list[1].kind == READING_NO_PATH);
 
     struct call unknown = {.names = names, .name_count = 2, .doc = NULL, .input = NULL};
-    CHECK(readings_make(&readings, &unknown, &base, arguments, prefixes, 0) == READINGS_OK);
+    CHECK(readings_make(&readings, &unknown, &base, arguments, prefixes, NULL, 0) == READINGS_OK);
     CHECK(readings.count == 2 && readings.list[0].kind == READING_NO_PATH);
 }
 
@@ -573,7 +574,7 @@ int main(void)
 
     readings_finish(&readings);
     json_finish(&doc);
-    path_arguments_destroy(arguments);
+    argument_lists_destroy(arguments);
     path_prefixes_destroy(prefixes);
     tree_end();
     return check_done();

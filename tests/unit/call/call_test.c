@@ -1,8 +1,8 @@
 /* Calls read from text, and the text that a call's hash covers. */
 #include <stdlib.h>
 
+#include "call/call.h"
 #include "check.h"
-#include "path/call.h"
 
 static struct call_reader reader;
 static const struct call_defaults defaults = {

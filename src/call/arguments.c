@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "path/internal.h"
+#include "call/internal.h"
 
 /* By length, so that a name is compared with few. Compared without regard to ASCII case. */
 #define NAMES_MOST 4
@@ -25,7 +25,7 @@ static const struct slice tree_tools[] = {
 
 struct group {
     uint32_t hash;
-    enum path_list list;
+    enum argument_list list;
     struct slice key;
     uint32_t first, last; /* of its changes */
 };
@@ -52,7 +52,7 @@ struct table {
     uint32_t mask;
 };
 
-struct path_arguments {
+struct argument_lists {
     struct arena arena; /* the texts */
     struct group *groups;
     uint32_t group_count, group_cap;
@@ -61,16 +61,16 @@ struct path_arguments {
     struct table by_key, by_name;
 };
 
-struct path_arguments *path_arguments_create(void)
+struct argument_lists *argument_lists_create(void)
 {
-    struct path_arguments *arguments = calloc(1, sizeof(*arguments));
+    struct argument_lists *arguments = calloc(1, sizeof(*arguments));
     if (arguments != NULL) {
         arena_init(&arguments->arena, 0);
     }
     return arguments;
 }
 
-void path_arguments_destroy(struct path_arguments *arguments)
+void argument_lists_destroy(struct argument_lists *arguments)
 {
     if (arguments == NULL) {
         return;
@@ -116,7 +116,7 @@ struct key {
     struct slice tool;
 };
 
-static uint32_t hash_key(enum path_list list, const struct key *key)
+static uint32_t hash_key(enum argument_list list, const struct key *key)
 {
     uint32_t hash = hash_byte(HASH_SEED, (unsigned char)list);
     if (key->server.ptr != NULL) {
@@ -135,7 +135,8 @@ static bool key_is(const struct key *key, struct slice text)
            slice_starts_with(text, key->server) && slice_ends_with(text, key->tool);
 }
 
-static uint32_t find_group(const struct path_arguments *arguments, enum path_list list, const struct key *key)
+static uint32_t find_group(const struct argument_lists *arguments, enum argument_list list,
+                           const struct key *key)
 {
     const struct table *table = &arguments->by_key;
     if (table->slots == NULL) {
@@ -156,7 +157,7 @@ static uint32_t hash_name(uint32_t group, struct slice name)
     return hash_folded(HASH_SEED ^ (group * 2654435761u), name);
 }
 
-static uint32_t find_change(const struct path_arguments *arguments, uint32_t group, struct slice name)
+static uint32_t find_change(const struct argument_lists *arguments, uint32_t group, struct slice name)
 {
     const struct table *table = &arguments->by_name;
     if (group == 0 || table->slots == NULL) {
@@ -215,7 +216,7 @@ static bool table_room(struct table *table, uint32_t count, bool *ret_emptied)
     return true;
 }
 
-static uint32_t add_group(struct path_arguments *arguments, enum path_list list, struct slice key)
+static uint32_t add_group(struct argument_lists *arguments, enum argument_list list, struct slice key)
 {
     struct group *groups =
         grow(arguments->groups, arguments->group_count, &arguments->group_cap, sizeof(*groups));
@@ -236,7 +237,7 @@ static uint32_t add_group(struct path_arguments *arguments, enum path_list list,
     return arguments->group_count;
 }
 
-static uint32_t add_change(struct path_arguments *arguments, uint32_t group, struct slice name)
+static uint32_t add_change(struct argument_lists *arguments, uint32_t group, struct slice name)
 {
     struct change *changes =
         grow(arguments->changes, arguments->change_count, &arguments->change_cap, sizeof(*changes));
@@ -264,8 +265,8 @@ static uint32_t add_change(struct path_arguments *arguments, uint32_t group, str
     return arguments->change_count;
 }
 
-bool path_arguments_change(struct path_arguments *arguments, enum path_list list, struct slice key,
-                           struct slice name, enum path_source source)
+bool argument_lists_change(struct argument_lists *arguments, enum argument_list list, struct slice key,
+                           struct slice name, enum argument_source source)
 {
     bool added = name.len == 0 || name.ptr[0] != '-';
     if (!added) {
@@ -283,7 +284,7 @@ bool path_arguments_change(struct path_arguments *arguments, enum path_list list
         return false;
     }
     arguments->changes[change - 1].added = added;
-    if (source == PATH_SOURCE_OPERATOR) {
+    if (source == ARGUMENT_SOURCE_OPERATOR) {
         arguments->changes[change - 1].operators = added ? OPERATORS_ADDED : OPERATORS_TAKEN;
     }
     return true;
@@ -291,23 +292,22 @@ bool path_arguments_change(struct path_arguments *arguments, enum path_list list
 
 /* ---- Asking ---- */
 
-struct path_argument_view path_argument_view_of(const struct path_arguments *arguments,
-                                                const struct call_name *name)
+struct argument_view argument_view_of(const struct argument_lists *arguments, const struct call_name *name)
 {
-    struct path_argument_view view = {.arguments = arguments};
-    const struct key keys[PATH_KEYS] = {
-        [PATH_KEY_SERVER_TOOL] = {name->has_server ? name->server : (struct slice){NULL, 0}, name->tool},
-        [PATH_KEY_TOOL] = {{NULL, 0}, name->tool},
-        [PATH_KEY_ANY] = {{NULL, 0}, SLICE("*")},
+    struct argument_view view = {.arguments = arguments};
+    const struct key keys[ARGUMENT_KEYS] = {
+        [ARGUMENT_KEY_SERVER_TOOL] = {name->has_server ? name->server : (struct slice){NULL, 0}, name->tool},
+        [ARGUMENT_KEY_TOOL] = {{NULL, 0}, name->tool},
+        [ARGUMENT_KEY_ANY] = {{NULL, 0}, SLICE("*")},
     };
-    for (int key = 0; key < PATH_KEYS && arguments->group_count != 0; key++) {
-        if (key == PATH_KEY_SERVER_TOOL && !name->has_server) {
+    for (int key = 0; key < ARGUMENT_KEYS && arguments->group_count != 0; key++) {
+        if (key == ARGUMENT_KEY_SERVER_TOOL && !name->has_server) {
             continue;
         }
-        view.groups[PATH_LIST_PATHS][key] = find_group(arguments, PATH_LIST_PATHS, &keys[key]);
-        view.groups[PATH_LIST_TREES][key] = find_group(arguments, PATH_LIST_TREES, &keys[key]);
+        view.groups[ARGUMENT_PATHS][key] = find_group(arguments, ARGUMENT_PATHS, &keys[key]);
+        view.groups[ARGUMENT_TREES][key] = find_group(arguments, ARGUMENT_TREES, &keys[key]);
         view.changed =
-            view.changed || (view.groups[PATH_LIST_PATHS][key] | view.groups[PATH_LIST_TREES][key]) != 0;
+            view.changed || (view.groups[ARGUMENT_PATHS][key] | view.groups[ARGUMENT_TREES][key]) != 0;
     }
     for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
         view.built_in_tree = view.built_in_tree || slice_eq(name->tool, tree_tools[i]);
@@ -316,10 +316,10 @@ struct path_argument_view path_argument_view_of(const struct path_arguments *arg
 }
 
 /* Without any workspace file. */
-static bool listed_by_operator(const struct path_argument_view *view, enum path_list list,
+static bool listed_by_operator(const struct argument_view *view, enum argument_list list,
                                struct slice argument, bool built_in)
 {
-    for (int key = 0; key < PATH_KEYS; key++) {
+    for (int key = 0; key < ARGUMENT_KEYS; key++) {
         uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
         enum operators_word word =
             change == 0 ? OPERATORS_SILENT : view->arguments->changes[change - 1].operators;
@@ -330,20 +330,20 @@ static bool listed_by_operator(const struct path_argument_view *view, enum path_
     return built_in;
 }
 
-static enum path_claim listed(const struct path_argument_view *view, enum path_list list,
-                              struct slice argument, bool built_in)
+static enum argument_claim listed(const struct argument_view *view, enum argument_list list,
+                                  struct slice argument, bool built_in)
 {
     bool is = built_in, changed = false;
-    for (int key = 0; key < PATH_KEYS && !changed && view->changed; key++) {
+    for (int key = 0; key < ARGUMENT_KEYS && !changed && view->changed; key++) {
         uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
         changed = change != 0;
         is = changed ? view->arguments->changes[change - 1].added : is;
     }
     if (!is) {
-        return PATH_CLAIM_NONE;
+        return ARGUMENT_CLAIM_NONE;
     }
-    return !changed || listed_by_operator(view, list, argument, built_in) ? PATH_CLAIM_SURE
-                                                                          : PATH_CLAIM_WORKSPACE;
+    return !changed || listed_by_operator(view, list, argument, built_in) ? ARGUMENT_CLAIM_SURE
+                                                                          : ARGUMENT_CLAIM_WORKSPACE;
 }
 
 static bool is_built_in_path(struct slice argument)
@@ -360,41 +360,41 @@ static bool is_built_in_path(struct slice argument)
     return false;
 }
 
-enum path_claim path_argument_is_path(const struct path_argument_view *view, struct slice argument)
+enum argument_claim argument_is_path(const struct argument_view *view, struct slice argument)
 {
-    return listed(view, PATH_LIST_PATHS, argument, is_built_in_path(argument));
+    return listed(view, ARGUMENT_PATHS, argument, is_built_in_path(argument));
 }
 
-enum path_claim path_argument_is_tree(const struct path_argument_view *view, struct slice argument)
+enum argument_claim argument_is_tree(const struct argument_view *view, struct slice argument)
 {
     bool built_in = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
-    return listed(view, PATH_LIST_TREES, argument, built_in);
+    return listed(view, ARGUMENT_TREES, argument, built_in);
 }
 
 /* Whether the walk came by this name before it reaches the group of this stage. */
-static bool walked(const struct path_argument_view *view, unsigned stage, struct slice argument)
+static bool walked(const struct argument_view *view, unsigned stage, struct slice argument)
 {
     bool found = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
     for (unsigned earlier = 1; earlier < stage; earlier++) {
-        found = found || find_change(view->arguments, view->groups[PATH_LIST_TREES][PATH_KEYS - earlier],
+        found = found || find_change(view->arguments, view->groups[ARGUMENT_TREES][ARGUMENT_KEYS - earlier],
                                      argument) != 0;
     }
     return found;
 }
 
-bool path_argument_next_tree(const struct path_argument_view *view, struct path_tree_position *position,
-                             struct slice *ret_argument)
+bool argument_next_tree(const struct argument_view *view, struct tree_position *position,
+                        struct slice *ret_argument)
 {
     /* Stage 0 is the built-in name, then come the groups in the order in which they are applied. */
     if (position->stage == 0) {
-        *position = (struct path_tree_position){1, 0};
-        if (view->built_in_tree && path_argument_is_tree(view, BUILT_IN_TREE)) {
+        *position = (struct tree_position){1, 0};
+        if (view->built_in_tree && argument_is_tree(view, BUILT_IN_TREE)) {
             *ret_argument = BUILT_IN_TREE;
             return true;
         }
     }
-    while (position->stage <= PATH_KEYS) {
-        uint32_t group = view->groups[PATH_LIST_TREES][PATH_KEYS - position->stage];
+    while (position->stage <= ARGUMENT_KEYS) {
+        uint32_t group = view->groups[ARGUMENT_TREES][ARGUMENT_KEYS - position->stage];
         uint32_t next = group == 0              ? 0
                         : position->change == 0 ? view->arguments->groups[group - 1].first
                                                 : view->arguments->changes[position->change - 1].next;
@@ -404,7 +404,7 @@ bool path_argument_next_tree(const struct path_argument_view *view, struct path_
             continue;
         }
         struct slice name = view->arguments->changes[next - 1].name;
-        if (!walked(view, position->stage, name) && path_argument_is_tree(view, name)) {
+        if (!walked(view, position->stage, name) && argument_is_tree(view, name)) {
             *ret_argument = name;
             return true;
         }
@@ -412,11 +412,11 @@ bool path_argument_next_tree(const struct path_argument_view *view, struct path_
     return false;
 }
 
-bool path_argument_views_alike(const struct path_argument_view *a, const struct path_argument_view *b)
+bool argument_views_alike(const struct argument_view *a, const struct argument_view *b)
 {
     bool alike = a->built_in_tree == b->built_in_tree;
     for (int list = 0; list < 2; list++) {
-        for (int key = 0; key < PATH_KEYS; key++) {
+        for (int key = 0; key < ARGUMENT_KEYS; key++) {
             alike = alike && a->groups[list][key] == b->groups[list][key];
         }
     }

@@ -3,13 +3,13 @@
  * several links also as they are now. */
 #include <stdlib.h>
 
-#include "path/internal.h"
+#include "call/internal.h"
 
 #define MATCHES_MOST ((size_t)8 << 20)
 
 static int compare_now(const void *a, const void *b)
 {
-    const struct path_now *left = a, *right = b;
+    const struct file_now *left = a, *right = b;
     if (left->dev != right->dev) {
         return left->dev < right->dev ? -1 : 1;
     }
@@ -20,7 +20,7 @@ static int compare_now(const void *a, const void *b)
 }
 
 /* A file with several links may have become a prefix's since the load: looks again, once for a call. */
-static bool look_again(struct path_scratch *scratch)
+static bool look_again(struct scratch *scratch)
 {
     size_t count;
     const uint32_t *files = path_prefixes_files(scratch->prefixes, &count);
@@ -34,11 +34,11 @@ static bool look_again(struct path_scratch *scratch)
         if (!path_look(scratch->prefixes->list[files[i] - 1].path.ptr, &step)) {
             continue;
         }
-        if (!path_grow(&now, scratch->now_count, &scratch->now_cap, sizeof(*scratch->now), LIMIT_RULES)) {
+        if (!call_grow(&now, scratch->now_count, &scratch->now_cap, sizeof(*scratch->now), LIMIT_RULES)) {
             return false;
         }
         scratch->now = now;
-        scratch->now[scratch->now_count++] = (struct path_now){step.dev, step.ino, files[i]};
+        scratch->now[scratch->now_count++] = (struct file_now){step.dev, step.ino, files[i]};
     }
     if (scratch->now_count > 1) {
         qsort(scratch->now, scratch->now_count, sizeof(*scratch->now), compare_now);
@@ -47,7 +47,7 @@ static bool look_again(struct path_scratch *scratch)
     return true;
 }
 
-static bool add_match(struct path_scratch *scratch, uint32_t prefix, size_t step)
+static bool add_match(struct scratch *scratch, uint32_t prefix, size_t step)
 {
     const struct path_resolved *place = scratch->out->workspace;
     struct slice spelt = scratch->prefixes->list[prefix - 1].path;
@@ -55,23 +55,23 @@ static bool add_match(struct path_scratch *scratch, uint32_t prefix, size_t step
         return true;
     }
     void *matches = scratch->matches;
-    if (!path_grow(&matches, scratch->match_count, &scratch->match_cap, sizeof(*scratch->matches),
+    if (!call_grow(&matches, scratch->match_count, &scratch->match_cap, sizeof(*scratch->matches),
                    MATCHES_MOST)) {
         return false;
     }
     scratch->matches = matches;
-    scratch->matches[scratch->match_count++] = (struct path_match){prefix, (uint32_t)step};
+    scratch->matches[scratch->match_count++] = (struct same_file){prefix, (uint32_t)step};
     return true;
 }
 
-static bool match_again(struct path_scratch *scratch, size_t step)
+static bool match_again(struct scratch *scratch, size_t step)
 {
     const struct path_step *file = &scratch->out->workspace->steps[step];
     if (!look_again(scratch)) {
         return false;
     }
     size_t low = 0, high = scratch->now_count;
-    const struct path_now wanted = {file->dev, file->ino, 0};
+    const struct file_now wanted = {file->dev, file->ino, 0};
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (compare_now(&scratch->now[middle], &wanted) < 0) {
@@ -92,14 +92,14 @@ static bool match_again(struct path_scratch *scratch, size_t step)
 
 static int compare_matches(const void *a, const void *b)
 {
-    const struct path_match *left = a, *right = b;
+    const struct same_file *left = a, *right = b;
     if (left->prefix != right->prefix) {
         return left->prefix < right->prefix ? -1 : 1;
     }
     return left->step > right->step ? -1 : left->step < right->step;
 }
 
-bool path_find_matches(struct path_scratch *scratch)
+bool same_files_find(struct scratch *scratch)
 {
     const struct path_resolved *place = scratch->out->workspace;
     scratch->match_count = 0;
@@ -121,7 +121,7 @@ bool path_find_matches(struct path_scratch *scratch)
     return true;
 }
 
-struct slice path_spell(struct path_scratch *scratch, const struct path_match *match)
+struct slice same_file_spell(struct scratch *scratch, const struct same_file *match)
 {
     const struct path_resolved *place = scratch->out->workspace;
     struct slice prefix = scratch->prefixes->list[match->prefix - 1].path;

@@ -1,5 +1,5 @@
 /* A call read from text, and the text that its hash covers. */
-#include "path/call.h"
+#include "call/call.h"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
  *
  * All slices and the document are borrowed from the surface that read the message and must outlive the call.
  */
-#ifndef PATH_CALL_H
-#define PATH_CALL_H
+#ifndef CALL_CALL_H
+#define CALL_CALL_H
 
 #include "json/json.h"
 

@@ -1,5 +1,5 @@
 /* Each allocation fails once; and readings that are made again and again settle on none. */
-#include "path/path.h"
+#include "call/readings.h"
 #include "torture.h"
 #include "tree.h"
 
@@ -8,24 +8,25 @@ static const struct call_defaults defaults = {
 static struct path_base base;
 static char text[1 << 16];
 
-static bool change_arguments(struct path_arguments *arguments)
+static bool change_arguments(struct argument_lists *arguments)
 {
     char name[32];
     for (int i = 0; i < 100; i++) {
         (void)snprintf(name, sizeof(name), "name%d", i);
-        if (!path_arguments_change(arguments, PATH_LIST_PATHS, i % 2 == 0 ? SLICE("*") : slice_of(name),
-                                   slice_of(name), PATH_SOURCE_OPERATOR)) {
+        if (!argument_lists_change(arguments, ARGUMENT_PATHS, i % 2 == 0 ? SLICE("*") : slice_of(name),
+                                   slice_of(name), ARGUMENT_SOURCE_OPERATOR)) {
             return false;
         }
     }
-    return path_arguments_change(arguments, PATH_LIST_TREES, SLICE("t"), SLICE("tree"), PATH_SOURCE_OPERATOR);
+    return argument_lists_change(arguments, ARGUMENT_TREES, SLICE("t"), SLICE("tree"),
+                                 ARGUMENT_SOURCE_OPERATOR);
 }
 
 static bool arguments_work(void)
 {
-    struct path_arguments *arguments = path_arguments_create();
+    struct argument_lists *arguments = argument_lists_create();
     bool ok = arguments != NULL && change_arguments(arguments);
-    path_arguments_destroy(arguments);
+    argument_lists_destroy(arguments);
     return ok;
 }
 
@@ -64,7 +65,7 @@ static void make_text(void)
     at += sprintf(at, "\"[\\\"[\\\\\\\"a\\\\\\\"]\\\"]\",\"hard\",\"~/x\"],\"file\":\"file:///a%%20b\"}}");
 }
 
-static struct path_arguments *arguments;
+static struct argument_lists *arguments;
 static struct path_prefixes *prefixes;
 
 static bool readings_work(void)
@@ -78,13 +79,14 @@ static bool readings_work(void)
     CHECK(call == CALL_OK || (call == CALL_NO_MEMORY && torture_failed));
     bool ok = call == CALL_OK && readings_init(&readings);
     if (ok) {
-        enum readings_result result = readings_make(&readings, &reader.call, &base, arguments, prefixes, 0);
+        enum readings_result result =
+            readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0);
         CHECK(result == READINGS_OK ||
               (result == READINGS_NO_MEMORY && torture_failed && readings.count == 0));
         ok = result == READINGS_OK;
         /* Again, now that there is memory. */
         torture_until = -1;
-        CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, 0) == READINGS_OK);
+        CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0) == READINGS_OK);
         CHECK(readings.count > 1000);
         readings_finish(&readings);
     }
@@ -102,16 +104,16 @@ static void settles(void)
     for (int i = 0; i < 10; i++) {
         torture_made = i < 3 ? 0 : torture_made;
         CHECK(call_read(&reader, call, &defaults) == CALL_OK);
-        CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, 0) == READINGS_OK);
+        CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0) == READINGS_OK);
         CHECK(readings.count > 100);
     }
     CHECK(torture_made == 0);
 
     /* What a large call took is given back. */
     CHECK(call_read(&reader, slice_of(text), &defaults) == CALL_OK);
-    CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, 0) == READINGS_OK);
+    CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0) == READINGS_OK);
     CHECK(call_read(&reader, call, &defaults) == CALL_OK);
-    CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, 0) == READINGS_OK);
+    CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, NULL, 0) == READINGS_OK);
     CHECK(readings.arena.total < 1 << 20);
     readings_finish(&readings);
     call_reader_finish(&reader);
@@ -130,13 +132,13 @@ int main(void)
 
     torture("arguments", arguments_work);
     torture("prefixes", prefixes_work);
-    arguments = path_arguments_create();
+    arguments = argument_lists_create();
     prefixes = path_prefixes_create();
     tree_need(arguments != NULL && prefixes != NULL && change_arguments(arguments) && add_prefixes(prefixes),
               "policy");
     torture("readings", readings_work);
     settles();
-    path_arguments_destroy(arguments);
+    argument_lists_destroy(arguments);
     path_prefixes_destroy(prefixes);
     tree_end();
     return check_done();

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "path/internal.h"
+#include "call/internal.h"
 
 /* Ceilings of one call's readings: what an operator's policy can ask for, not what a call may cost us. */
 #define READINGS_MOST   ((size_t)8 << 20)
@@ -18,7 +18,7 @@
 static const struct slice base_names[] = {{"cwd", 3}, {"workdir", 7}, {"repo_path", 9}};
 #define BASE_NAMES (sizeof(base_names) / sizeof(*base_names))
 
-bool path_is_base_name(struct slice name)
+bool is_base_name(struct slice name)
 {
     for (size_t i = 0; i < BASE_NAMES; i++) {
         if (slice_eq(name, base_names[i])) {
@@ -28,7 +28,7 @@ bool path_is_base_name(struct slice name)
     return false;
 }
 
-bool path_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
+bool call_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
 {
     if (count < *cap) {
         return true;
@@ -45,13 +45,13 @@ bool path_grow(void **array, size_t count, size_t *cap, size_t size, size_t most
 
 /* ---- For a process, a call, a name ---- */
 
-bool path_places_init(struct path_scratch *scratch)
+bool places_init(struct scratch *scratch)
 {
     buf_init(&scratch->uri, LIMIT_MESSAGE_BYTES);
     return random_bytes(&scratch->seed, sizeof(scratch->seed));
 }
 
-void path_places_finish(struct path_scratch *scratch)
+void places_finish(struct scratch *scratch)
 {
     buf_finish(&scratch->uri);
     free(scratch->slots);
@@ -60,7 +60,7 @@ void path_places_finish(struct path_scratch *scratch)
     free(scratch->ids);
 }
 
-void path_places_begin_call(struct path_scratch *scratch)
+void places_begin_call(struct scratch *scratch)
 {
     struct readings *out = scratch->out;
     if (out->arena.total > KEPT_BYTES) {
@@ -83,7 +83,7 @@ void path_places_begin_call(struct path_scratch *scratch)
     scratch->over = false;
 }
 
-void path_places_begin_name(struct path_scratch *scratch, uint16_t name)
+void places_begin_name(struct scratch *scratch, uint16_t name)
 {
     scratch->name = name;
     scratch->unreadable = false;
@@ -101,11 +101,11 @@ void path_places_begin_name(struct path_scratch *scratch, uint16_t name)
 
 /* ---- The list, and equal paths once ---- */
 
-bool path_places_append(struct path_scratch *scratch, struct reading reading)
+bool places_append(struct scratch *scratch, struct reading reading)
 {
     struct readings *out = scratch->out;
     void *list = out->list;
-    if (!path_grow(&list, out->count, &out->cap, sizeof(reading), READINGS_MOST)) {
+    if (!call_grow(&list, out->count, &out->cap, sizeof(reading), READINGS_MOST)) {
         return false;
     }
     out->list = list;
@@ -131,7 +131,7 @@ static uint64_t hash_path(uint64_t seed, struct slice path)
     return (hash * point) * 0x9E3779B97F4A7C15u >> 16;
 }
 
-static void put_slot(struct path_slot *slots, size_t mask, struct path_slot slot)
+static void put_slot(struct slot *slots, size_t mask, struct slot slot)
 {
     size_t at = slot.hash & mask;
     while (slots[at].generation == slot.generation) {
@@ -140,14 +140,14 @@ static void put_slot(struct path_slot *slots, size_t mask, struct path_slot slot
     slots[at] = slot;
 }
 
-static bool grow_slots(struct path_scratch *scratch)
+static bool grow_slots(struct scratch *scratch)
 {
     size_t size = scratch->slots == NULL ? 0 : scratch->slot_mask + 1;
     if (scratch->slots_used < size / 2) {
         return true;
     }
     size_t more = size == 0 ? SLOTS_LEAST : size * 2;
-    struct path_slot *slots = calloc(more, sizeof(*slots));
+    struct slot *slots = calloc(more, sizeof(*slots));
     if (slots == NULL) {
         return false;
     }
@@ -163,14 +163,14 @@ static bool grow_slots(struct path_scratch *scratch)
 }
 
 /* The slot of the reading's path under the present name, which is added when new; NULL without memory. */
-static struct path_slot *add_path(struct path_scratch *scratch, struct reading reading)
+static struct slot *add_path(struct scratch *scratch, struct reading reading)
 {
     if (!grow_slots(scratch)) {
         return NULL;
     }
     uint64_t hash = hash_path(scratch->seed, reading.path);
     size_t at = hash & scratch->slot_mask;
-    struct path_slot *slot;
+    struct slot *slot;
     while ((slot = &scratch->slots[at])->generation == scratch->generation) {
         if (slot->hash == hash && slice_eq(scratch->out->list[slot->reading].path, reading.path)) {
             return slot;
@@ -178,11 +178,11 @@ static struct path_slot *add_path(struct path_scratch *scratch, struct reading r
         at = (at + 1) & scratch->slot_mask;
     }
     reading.path = arena_copy(&scratch->out->arena, reading.path);
-    if (reading.path.ptr == NULL || !path_places_append(scratch, reading)) {
+    if (reading.path.ptr == NULL || !places_append(scratch, reading)) {
         return NULL;
     }
     scratch->slots_used++;
-    *slot = (struct path_slot){
+    *slot = (struct slot){
         .generation = scratch->generation,
         .reading = (uint32_t)(scratch->out->count - 1),
         .hash = hash,
@@ -191,7 +191,7 @@ static struct path_slot *add_path(struct path_scratch *scratch, struct reading r
 }
 
 /* All unreadable readings of a name are judged alike: the first one stands for them. */
-static bool add_unreadable(struct path_scratch *scratch, struct reading reading)
+static bool add_unreadable(struct scratch *scratch, struct reading reading)
 {
     if (scratch->unreadable) {
         return true;
@@ -199,10 +199,10 @@ static bool add_unreadable(struct path_scratch *scratch, struct reading reading)
     scratch->unreadable = true;
     reading.kind = READING_UNREADABLE;
     reading.path = (struct slice){NULL, 0};
-    return path_places_append(scratch, reading);
+    return places_append(scratch, reading);
 }
 
-bool path_places_add_unreadable(struct path_scratch *scratch, struct path_origin origin)
+bool places_add_unreadable(struct scratch *scratch, struct origin origin)
 {
     return add_unreadable(scratch, (struct reading){.name = scratch->name, .value = origin.value});
 }
@@ -211,9 +211,9 @@ bool path_places_add_unreadable(struct path_scratch *scratch, struct path_origin
 
 static bool collect_id(void *context, uint32_t id)
 {
-    struct path_scratch *scratch = context;
+    struct scratch *scratch = context;
     void *ids = scratch->ids;
-    if (!path_grow(&ids, scratch->id_count, &scratch->id_cap, sizeof(*scratch->ids), READINGS_MOST)) {
+    if (!call_grow(&ids, scratch->id_count, &scratch->id_cap, sizeof(*scratch->ids), READINGS_MOST)) {
         return false;
     }
     scratch->ids = ids;
@@ -227,7 +227,7 @@ static int compare_ids(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static bool add_below(struct path_scratch *scratch, struct reading reading)
+static bool add_below(struct scratch *scratch, struct reading reading)
 {
     reading.via = READING_VIA_TREE;
     if (scratch->id_count > 1) {
@@ -248,7 +248,7 @@ static bool add_below(struct path_scratch *scratch, struct reading reading)
 /* ---- The readings of one resolution ---- */
 
 /* Adds what the workspace holds, its other spellings and, for a tree, the prefixes below any of them. */
-static bool add_place(struct path_scratch *scratch, struct reading reading, bool tree)
+static bool add_place(struct scratch *scratch, struct reading reading, bool tree)
 {
     const struct path_resolved *place = scratch->out->workspace;
     if (!place->readable) {
@@ -256,7 +256,7 @@ static bool add_place(struct path_scratch *scratch, struct reading reading, bool
     }
     reading.kind = READING_PATH;
     reading.path = (struct slice){place->text, place->len};
-    struct path_slot *slot = add_path(scratch, reading);
+    struct slot *slot = add_path(scratch, reading);
     if (slot == NULL) {
         return false;
     }
@@ -267,13 +267,13 @@ static bool add_place(struct path_scratch *scratch, struct reading reading, bool
     slot->spelt = true;
     slot->expanded = slot->expanded || tree;
     scratch->id_count = 0;
-    if (!path_find_matches(scratch) ||
+    if (!same_files_find(scratch) ||
         (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
         return false;
     }
     reading.via = READING_VIA_SAME_FILE;
     for (size_t i = 0; i < scratch->match_count; i++) {
-        reading.path = path_spell(scratch, &scratch->matches[i]);
+        reading.path = same_file_spell(scratch, &scratch->matches[i]);
         if (reading.path.len > LIMIT_PATH_BYTES) {
             if (!add_unreadable(scratch, reading)) {
                 return false;
@@ -291,7 +291,7 @@ static bool add_place(struct path_scratch *scratch, struct reading reading, bool
 /* ---- Starts ---- */
 
 /* Keeps the state of the resolution that the workspace holds. */
-static bool keep_walk(struct path_scratch *scratch, struct path_start *start)
+static bool keep_walk(struct scratch *scratch, struct path_start *start)
 {
     const struct path_resolved *place = scratch->out->workspace;
     start->walked = true;
@@ -312,14 +312,14 @@ static bool keep_walk(struct path_scratch *scratch, struct path_start *start)
 }
 
 /* Counts the work of the resolution that the workspace holds; false when the call is over the limit. */
-static bool spend(struct path_scratch *scratch)
+static bool spend(struct scratch *scratch)
 {
     scratch->work += scratch->out->workspace->work;
     scratch->over = scratch->over || scratch->work > LIMIT_CALL_WORK;
     return !scratch->over;
 }
 
-static bool walk_start(struct path_scratch *scratch, struct path_start *start)
+static bool walk_start(struct scratch *scratch, struct path_start *start)
 {
     if (start->walked) {
         return true;
@@ -341,7 +341,7 @@ static struct path_start start_of(struct slice text)
 }
 
 /* Adds `text`, from `outer` unless that is empty, unless an earlier start has the same text. */
-static bool add_start(struct path_scratch *scratch, struct slice outer, struct slice text)
+static bool add_start(struct scratch *scratch, struct slice outer, struct slice text)
 {
     size_t joint = outer.len == 0 ? 0 : outer.len + 1;
     char *copy = arena_alloc(&scratch->out->arena, joint + text.len);
@@ -366,7 +366,7 @@ static bool add_start(struct path_scratch *scratch, struct slice outer, struct s
 }
 
 /* The working directory and the roots, then a base argument's text: from each of these if it is relative. */
-static bool make_starts(struct path_scratch *scratch)
+static bool make_starts(struct scratch *scratch)
 {
     const struct path_base *base = scratch->base;
     struct arena *arena = &scratch->out->arena;
@@ -403,7 +403,7 @@ static bool make_starts(struct path_scratch *scratch)
 /* ---- Strings ---- */
 
 /* The kernel's way from a start that was walked. */
-static bool resolve_on(struct path_scratch *scratch, const struct path_start *start, struct slice text)
+static bool resolve_on(struct scratch *scratch, const struct path_start *start, struct slice text)
 {
     struct path_resolved *place = scratch->out->workspace;
     if (!start->readable) {
@@ -415,8 +415,8 @@ static bool resolve_on(struct path_scratch *scratch, const struct path_start *st
 }
 
 /* One form, sound, from one start, both ways. */
-static bool add_from(struct path_scratch *scratch, struct reading reading, bool tree,
-                     struct path_start *start, struct slice text)
+static bool add_from(struct scratch *scratch, struct reading reading, bool tree, struct path_start *start,
+                     struct slice text)
 {
     struct path_resolved *place = scratch->out->workspace;
     bool dotdot = start->dotdot || path_has_dotdot(text);
@@ -439,7 +439,7 @@ static bool add_from(struct path_scratch *scratch, struct reading reading, bool 
     return resolve_on(scratch, start, text) && add_place(scratch, reading, tree);
 }
 
-static bool add_absolute(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)
+static bool add_absolute(struct scratch *scratch, struct reading reading, bool tree, struct slice text)
 {
     if (!scratch->top.usable) {
         scratch->top = start_of(SLICE("/"));
@@ -447,7 +447,7 @@ static bool add_absolute(struct path_scratch *scratch, struct reading reading, b
     return add_from(scratch, reading, tree, &scratch->top, text);
 }
 
-static bool add_relative(struct path_scratch *scratch, struct reading reading, bool tree, struct slice text)
+static bool add_relative(struct scratch *scratch, struct reading reading, bool tree, struct slice text)
 {
     if (!scratch->starts_made && !make_starts(scratch)) {
         return false;
@@ -469,7 +469,7 @@ static bool add_relative(struct path_scratch *scratch, struct reading reading, b
     return add_from(scratch, reading, tree, &scratch->home, path_below_home(text));
 }
 
-bool path_places_add_plain(struct path_scratch *scratch, struct path_origin origin, struct slice text)
+bool places_add_plain(struct scratch *scratch, struct origin origin, struct slice text)
 {
     struct reading reading = {
         .name = scratch->name,
@@ -485,7 +485,7 @@ bool path_places_add_plain(struct path_scratch *scratch, struct path_origin orig
     return add_relative(scratch, reading, origin.tree, text);
 }
 
-bool path_places_add_uri(struct path_scratch *scratch, struct path_origin origin, struct slice text)
+bool places_add_uri(struct scratch *scratch, struct origin origin, struct slice text)
 {
     struct reading reading = {
         .name = scratch->name,

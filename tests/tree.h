@@ -1,7 +1,7 @@
 /* A temporary directory with what a test builds in it. Names may have `$` for the directory's canonical path.
  */
-#ifndef TESTS_PATH_TREE_H
-#define TESTS_PATH_TREE_H
+#ifndef TESTS_TREE_H
+#define TESTS_TREE_H
 
 #include <fcntl.h>
 #include <limits.h>
