@@ -5,8 +5,8 @@
 
 #include "fuzz.h"
 #include "mcp/call.h"
-#include "mcp/intake.h"
-#include "mcp/said.h"
+#include "mcp/line_buffer.h"
+#include "mcp/server_message.h"
 
 static const struct call_defaults defaults = {.channel = {"c", 1}, .thread = {"t", 1}};
 
@@ -15,18 +15,18 @@ static const struct call_defaults defaults = {.channel = {"c", 1}, .thread = {"t
 /* Writes each line as its kind, its text and a mark. */
 static void take_lines(struct buf *out, const uint8_t *data, size_t size, size_t piece)
 {
-    struct intake intake;
+    struct line_buffer lines;
     struct slice text, raw;
     enum line_kind kind;
-    intake_init(&intake, 200);
+    line_buffer_init(&lines, 200);
     for (size_t at = 0; at < size;) {
         size_t room = 0, len = size - at < piece ? size - at : piece;
-        char *space = intake_space(&intake, &room);
+        char *space = line_buffer_space(&lines, &room);
         FUZZ_CHECK(space != NULL && room >= len);
         memcpy(space, data + at, len);
-        intake_added(&intake, len);
+        line_buffer_added(&lines, len);
         at += len;
-        while ((kind = intake_next(&intake, &text, &raw)) != LINE_NONE) {
+        while ((kind = line_buffer_next(&lines, &text, &raw)) != LINE_NONE) {
             buf_byte(out, kind == LINE_WHOLE ? 'w' : 'l');
             if (kind == LINE_WHOLE) {
                 FUZZ_CHECK(text.len <= 200 && raw.ptr == text.ptr && raw.ptr[raw.len - 1] == '\n');
@@ -34,9 +34,9 @@ static void take_lines(struct buf *out, const uint8_t *data, size_t size, size_t
             }
         }
     }
-    kind = intake_last(&intake, &text, &raw);
+    kind = line_buffer_last(&lines, &text, &raw);
     buf_byte(out, kind == LINE_WHOLE ? 'W' : kind == LINE_NONE ? '-' : 'L');
-    intake_finish(&intake);
+    line_buffer_finish(&lines);
 }
 
 static void check_pieces(const uint8_t *data, size_t size)
@@ -151,7 +151,7 @@ static bool has_plain_id(const struct json_doc *doc, const struct json_value *ro
     return found != NULL && found->length < SCAN_ID_MOST && id_read(found, ret_id);
 }
 
-static void check_said(struct json_doc *doc, struct buf *scratch, struct slice line)
+static void check_server_message(struct json_doc *doc, struct buf *scratch, struct slice line)
 {
     struct json_doc other;
     struct scan scan;
@@ -159,9 +159,10 @@ static void check_said(struct json_doc *doc, struct buf *scratch, struct slice l
     scan_start(&scan);
     scan_feed(&scan, line);
     json_init(&other);
-    if (said_parse(doc, scratch, line)) {
-        struct said said = said_read(doc, json_root(doc));
-        FUZZ_CHECK(said.kind != SAID_REQUEST || (said.id.kind != ID_NONE && said.method.ptr != NULL));
+    if (server_message_parse(doc, scratch, line)) {
+        struct server_message message = server_message_read(doc, json_root(doc));
+        FUZZ_CHECK(message.kind != SERVER_MESSAGE_REQUEST ||
+                   (message.id.kind != ID_NONE && message.method.ptr != NULL));
         /* In a copy that was mended an id may differ from the one that stands there. */
         if (json_root(doc)->type == JSON_OBJECT && doc->text.ptr == line.ptr &&
             has_plain_id(doc, json_root(doc), &plain)) {
@@ -170,7 +171,7 @@ static void check_said(struct json_doc *doc, struct buf *scratch, struct slice l
                        slice_eq(found.text, plain.text));
         }
     } else {
-        (void)said_rescue(&scan, &other);
+        (void)server_message_rescue(&scan, &other);
     }
     json_finish(&other);
 }
@@ -189,7 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(call_maker_init(&maker, &defaults));
     check_pieces(data, size);
     check_message(&doc, &maker, line);
-    check_said(&doc, &scratch, line);
+    check_server_message(&doc, &scratch, line);
     call_maker_finish(&maker);
     buf_finish(&scratch);
     json_finish(&doc);

@@ -101,7 +101,7 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     if (own->server != NULL && own->server[0] == '\0') {
         return usage_error(command, "--server: the name is empty");
     }
-    if (!read_actor(own->actor, &proxy->defaults.actor)) {
+    if (!read_actor(own->actor, &proxy->session.defaults.actor)) {
         return usage_error(command, "--actor is claude_process or session_owner");
     }
     if (!read_fsync(own->fsync, &gate->fsync)) {
@@ -111,16 +111,16 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     if (own->journal != NULL && !gate->journal_optional && strcmp(own->journal, "required") != 0) {
         return usage_error(command, "--journal is required or optional");
     }
-    proxy->hold_for_ms = 55000;
-    if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->hold_for_ms)) {
+    proxy->session.hold_for_ms = 55000;
+    if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
         return usage_error(command, "--hold-for is a number of seconds, at most a day");
     }
     if (own->server != NULL) {
-        gate->server = proxy->defaults.server = slice_of(own->server);
+        gate->server = proxy->session.defaults.server = slice_of(own->server);
     }
     gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
     gate->no_weakening = own->no_weakening;
-    proxy->defaults.channel = slice_of(own->channel != NULL ? own->channel : "local");
+    proxy->session.defaults.channel = slice_of(own->channel != NULL ? own->channel : "local");
     return -1;
 }
 
@@ -209,7 +209,7 @@ static int start(struct options *options, const struct run_options *own)
         .child_umask = umask_at_start,
         .client_in = STDIN_FILENO,
         .client_out = STDOUT_FILENO,
-        .say = say_line,
+        .session.say = say_line,
     };
     int code = settle(own, &gate_options, &proxy);
     if (code != -1) {
@@ -220,19 +220,19 @@ static int start(struct options *options, const struct run_options *own)
     for (size_t i = 0; methods != NULL && i < own->methods.count; i++) {
         methods[i] = own->methods.items[i];
     }
-    proxy.allowed_methods = methods;
-    if (methods == NULL || !choose_thread(own->thread, fresh, &proxy.defaults.thread) ||
+    proxy.session.allowed_methods = methods;
+    if (methods == NULL || !choose_thread(own->thread, fresh, &proxy.session.defaults.thread) ||
         !add_argument_roots(options)) {
         say("no memory, no random numbers or no working directory");
         return EXIT_UNABLE;
     }
-    gate_options.base = proxy.base = options->base;
-    proxy.gate = open_gate(&gate_options);
-    if (proxy.gate == NULL) {
+    gate_options.base = proxy.session.base = options->base;
+    proxy.session.gate = open_gate(&gate_options);
+    if (proxy.session.gate == NULL) {
         return EXIT_UNABLE;
     }
     code = proxy_run(&proxy);
-    gate_close(proxy.gate);
+    gate_close(proxy.session.gate);
     return code;
 }
 

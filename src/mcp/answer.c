@@ -1,3 +1,4 @@
+/* The constant texts that the proxy says. */
 #include "mcp/answer.h"
 
 static void begin(struct buf *buf, const struct id *id)

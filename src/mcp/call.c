@@ -1,5 +1,7 @@
+/* Making calls out of messages. */
 #include "mcp/call.h"
 
+#include "mcp/envelope.h"
 #include "mcp/revision.h"
 
 /* The members that the params of some call have. A member that only looks like one of them is refused in any
@@ -31,7 +33,7 @@ static bool params_mimic(const struct json_doc *doc, const struct json_value *pa
     for (const struct json_value *key = json_first(doc, params); key != NULL;
          key = json_right(doc, params, key)) {
         for (size_t i = 0; i < sizeof(param_names) / sizeof(param_names[0]); i++) {
-            if (message_name_mimics(json_str(key), param_names[i])) {
+            if (name_mimics(json_str(key), param_names[i])) {
                 return true;
             }
         }

@@ -1,3 +1,4 @@
+/* The server's process. */
 #include "mcp/child.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* The list of held calls. */
 #include "mcp/held.h"
 
 #include <stdlib.h>

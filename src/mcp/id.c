@@ -1,3 +1,4 @@
+/* Request ids and their table. */
 #include "mcp/id.h"
 
 #include <stdlib.h>

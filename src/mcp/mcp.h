@@ -13,16 +13,21 @@
 
 #include "gate/gate.h"
 
-struct proxy_options {
+/* What belongs to a session, whatever carries its messages. */
+struct session_options {
     struct gate *gate;                  /* open; stays the caller's */
-    char *const *command;               /* NULL-terminated; command[0] is looked up in PATH */
     struct call_defaults defaults;      /* server, channel, thread, actor of every call */
     struct path_base base;              /* what the gate starts from, until the client tells roots */
     const char *const *allowed_methods; /* --allow-method; NULL-terminated; may be NULL */
     uint64_t hold_for_ms;
+    void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
+};
+
+struct proxy_options {
+    struct session_options session;
+    char *const *command;      /* NULL-terminated; command[0] is looked up in PATH */
     mode_t child_umask;        /* the server's: ours is stricter than the one it would have had without us */
     int client_in, client_out; /* 0 and 1 in the program; tests give others. They are closed */
-    void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 
 /* What proxy_run returns when the server could not be started; the same number as the program's EXIT_UNABLE.

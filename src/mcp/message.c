@@ -1,19 +1,7 @@
+/* Reading one line of the client, strictly. */
 #include "mcp/message.h"
 
-#include "base/utf8.h"
-
-/* The members of a message. No other may stand beside them. */
-enum member {
-    MEMBER_JSONRPC,
-    MEMBER_ID,
-    MEMBER_METHOD,
-    MEMBER_PARAMS,
-    MEMBER_RESULT,
-    MEMBER_ERROR,
-    MEMBER_COUNT,
-};
-static const char *const member_names[MEMBER_COUNT] = {"jsonrpc", "id",     "method",
-                                                       "params",  "result", "error"};
+#include "mcp/envelope.h"
 
 /* A call's depth is counted from its input, which stands at most this many levels inside the message. */
 #define INPUT_LEVELS 2u
@@ -38,32 +26,6 @@ enum call_form message_call_form(struct slice method)
         }
     }
     return CALL_FORM_NONE;
-}
-
-/* ---- Names ---- */
-
-static uint32_t fold(uint32_t c)
-{
-    if (c >= 'A' && c <= 'Z') {
-        return c + ('a' - 'A');
-    }
-    return c == 0x17F ? 's' : c == 0x212A ? 'k' : c;
-}
-
-bool message_name_mimics(struct slice name, const char *known)
-{
-    size_t pos = 0;
-    const char *at = known;
-    while (pos < name.len && *at != '\0') {
-        if (fold(utf8_next(name, &pos)) != fold((unsigned char)*at)) {
-            return false;
-        }
-        at++;
-    }
-    if (*at != '\0') {
-        return false;
-    }
-    return pos == name.len ? !slice_is(name, known) : name.ptr[pos] == '\0';
 }
 
 /* ---- Depth ---- */
@@ -140,31 +102,6 @@ static bool parse_line(struct json_doc *doc, struct slice line, bool *ret_deep, 
 
 /* ---- The envelope ---- */
 
-struct envelope {
-    const struct json_value *members[MEMBER_COUNT]; /* NULL: absent */
-    bool stranger;                                  /* a member that no message has */
-    bool twice;                                     /* `id` stands there twice */
-};
-
-static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *root)
-{
-    struct envelope envelope = {0};
-    for (const struct json_value *key = json_first(doc, root); key != NULL;
-         key = json_right(doc, root, key)) {
-        enum member member = 0;
-        while (member < MEMBER_COUNT && !slice_is(json_str(key), member_names[member])) {
-            member++;
-        }
-        if (member == MEMBER_COUNT) {
-            envelope.stranger = true;
-            continue;
-        }
-        envelope.twice = envelope.twice || (member == MEMBER_ID && key->duplicate);
-        envelope.members[member] = json_member_value(key);
-    }
-    return envelope;
-}
-
 static struct message refuse(struct message message, int code, const char *why)
 {
     message.kind = MESSAGE_REFUSED;
@@ -180,8 +117,7 @@ static const char *fault_of(const struct envelope *envelope)
     if (envelope->stranger) {
         return "a member that no message has";
     }
-    if (!json_is(members[MEMBER_JSONRPC], JSON_STRING) ||
-        !slice_is(json_str(members[MEMBER_JSONRPC]), "2.0")) {
+    if (!envelope_is_rpc(envelope)) {
         return "jsonrpc is not \"2.0\"";
     }
     int ways =
@@ -216,7 +152,7 @@ static struct message begin(const struct envelope *envelope)
     struct message message = {0};
     const struct json_value *const *members = envelope->members;
     bool answer = members[MEMBER_RESULT] != NULL || members[MEMBER_ERROR] != NULL;
-    if (members[MEMBER_ID] != NULL && !envelope->twice && !answer &&
+    if (members[MEMBER_ID] != NULL && !envelope_repeats(envelope, MEMBER_ID) && !answer &&
         !id_read(members[MEMBER_ID], &message.id)) {
         message.id = (struct id){0};
     }
@@ -258,7 +194,7 @@ struct message message_read(struct json_doc *doc, struct slice line)
         return refuse((struct message){0}, RPC_INVALID,
                       root->type == JSON_ARRAY ? "a batch" : "a message that is no object");
     }
-    struct envelope envelope = open_envelope(doc, root);
+    struct envelope envelope = envelope_open(doc, root);
     struct message message = begin(&envelope);
     if (deep) {
         message.over_limit = true;

@@ -48,9 +48,4 @@ struct message message_read(struct json_doc *doc, struct slice line);
 
 enum call_form message_call_form(struct slice method);
 
-/* Whether a lenient reader may take `name` for `known` though it is not: it differs by the case of letters
- * (Go's encoding/json also takes U+017F for s and U+212A for k), or is `known`, a NUL and more. `known` is
- * ASCII in lower case but for letters that are compared in any case as well. */
-bool message_name_mimics(struct slice name, const char *known);
-
 #endif

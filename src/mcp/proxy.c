@@ -3,14 +3,19 @@
  * It ends when either side ends. The client's end closes the server's input, and the server is expected to
  * end; what it still says is handed on. The server's end answers every open request, and what waits for the
  * client is written as long as the client reads. */
-#include "mcp/proxy.h"
-
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "mcp/child.h"
+#include "mcp/session.h"
+#include "mcp/stdio_link.h"
+
 /* The journal's flush, the store, held calls. A grant is noticed within this. */
 #define TICK_MS 100
+
+/* A side is not read while more than this waits to be written to the other, or to itself. */
+#define QUEUE_CEILING ((size_t)1 << 20)
 
 /* How long a server may take to end by itself once its input is closed: longer while it owes answers, because
  * a client that only pipes its requests in closes before they are answered; shorter when we are told to end.
@@ -28,79 +33,107 @@
 /* How long a client that reads nothing is waited for at the end. */
 #define FLUSH_MS 2000
 
-void proxy_say(struct proxy *p, const char *line)
+struct proxy {
+    const struct proxy_options *options;
+    uv_loop_t loop;
+    struct session session;
+    struct stdio_link client_stdio, server_stdio;
+    struct link *client, *server; /* these two, as links */
+    struct child child;
+    uv_timer_t tick, drain;
+    uv_signal_t signals[3];
+    size_t left[2];    /* for the client and for the server, at the last tick */
+    uint64_t moved_ms; /* when either last read some of it, or the server said something */
+    unsigned drains_left;
+    bool leaving;     /* the client has gone, or we were told to end */
+    bool server_gone; /* no more comes from the server */
+    bool ending;      /* only what waits for the client is still written */
+};
+
+static void say(const struct proxy *p, const char *line)
 {
-    if (p->options->say != NULL) {
-        p->options->say(line);
+    if (p->options->session.say != NULL) {
+        p->options->session.say(line);
     }
 }
 
-void proxy_note(struct proxy *p, const char *kind, const char *what, struct slice method)
+/* ---- Lines ---- */
+
+/* Starts and stops reading so that no queue grows beyond its ceiling. */
+static void flow(struct proxy *p)
 {
-    const struct call_defaults *defaults = &p->options->defaults;
-    struct buf detail;
-    buf_init(&detail, (size_t)4 << 10);
-    buf_text(&detail, "{\"what\":");
-    json_write_string(&detail, slice_of(what));
-    if (method.len > 0 && method.len <= 256) {
-        buf_text(&detail, ",\"method\":");
-        json_write_bytes(&detail, method);
-    }
-    buf_byte(&detail, '}');
-    struct event event = {
-        .kind = kind,
-        .server = defaults->server,
-        .has_session = true,
-        .channel = defaults->channel,
-        .thread = defaults->thread,
-        .detail = buf_ok(&detail) ? buf_slice_of(&detail) : (struct slice){0},
-    };
-    gate_note(p->gate, &event);
-    p->turn.staged = true;
-    buf_finish(&detail);
+    bool room = link_queued(p->client) <= QUEUE_CEILING;
+    link_read(p->client, !p->leaving && !p->server_gone && room && link_queued(p->server) <= QUEUE_CEILING);
+    link_read(p->server, !p->server_gone && room);
 }
 
-void proxy_trim(struct proxy *p)
+/* Memory ran out where nothing can be denied any more: ends the run. */
+static void give_up(struct proxy *p)
 {
-    if (p->doc.cap > 1u << 16) {
-        json_finish(&p->doc);
-        json_init(&p->doc);
-    }
-    if (p->scratch.cap > (size_t)1 << 20) {
-        size_t ceiling = p->scratch.ceiling;
-        buf_finish(&p->scratch);
-        buf_init(&p->scratch, ceiling);
-    }
+    say(p, p->session.fault);
+    p->session.fault = NULL;
+    child_expect_end(&p->child, 0);
+    p->leaving = true;
 }
 
-void proxy_flow(struct proxy *p)
+/* Commits the batch, then hands its lines on to `to` and its answers to the client. */
+static void end_batch(struct proxy *p, struct link *to)
 {
-    bool room = peer_queued(&p->client) <= QUEUE_CEILING;
-    peer_read(&p->client, !p->leaving && !p->server_gone && room && peer_queued(&p->server) <= QUEUE_CEILING);
-    peer_read(&p->server, !p->server_gone && room);
+    struct batch *batch = &p->session.batch;
+    size_t count = session_commit(&p->session);
+    link_write(to, batch->pieces, count);
+    if (batch->answers.len > 0) {
+        uv_buf_t answers = {.base = batch->answers.ptr, .len = batch->answers.len};
+        link_write(p->client, &answers, 1);
+    }
+    session_sent(&p->session);
+    if (p->session.fault != NULL) {
+        give_up(p);
+    }
+    flow(p);
 }
 
-void proxy_end_turn(struct proxy *p, struct peer *to)
+/* What the session must know before it is given lines. */
+static struct session *prepare(struct proxy *p)
 {
-    if (p->turn.staged && !gate_commit(p->gate)) {
-        client_deny_turn(p);
+    p->session.now_ms = uv_now(&p->loop);
+    p->session.client_full = link_queued(p->client) > QUEUE_CEILING;
+    return &p->session;
+}
+
+/* Takes the lines that have come from the client; at the end of its input also what lacks a line end. */
+static void take_client_lines(struct proxy *p, bool last)
+{
+    struct session *session = prepare(p);
+    struct line_buffer *lines = &p->client->lines;
+    struct slice text, raw;
+    enum line_kind kind;
+    while ((kind = last ? line_buffer_last(lines, &text, &raw) : line_buffer_next(lines, &text, &raw)) !=
+           LINE_NONE) {
+        if (kind == LINE_WHOLE) {
+            session_client_line(session, text, raw);
+        } else {
+            session_client_long_line(session, &lines->scan);
+        }
     }
-    size_t count = turn_pieces(&p->turn);
-    peer_write(to, p->turn.pieces, count);
-    if (!buf_ok(&p->turn.answers)) {
-        proxy_fail(p, "no memory for an answer");
-    } else if (p->turn.answers.len > 0) {
-        uv_buf_t answers = {.base = p->turn.answers.ptr, .len = p->turn.answers.len};
-        peer_write(&p->client, &answers, 1);
+    end_batch(p, p->server);
+}
+
+static void take_server_lines(struct proxy *p, bool last)
+{
+    struct session *session = prepare(p);
+    struct line_buffer *lines = &p->server->lines;
+    struct slice text, raw;
+    enum line_kind kind;
+    while ((kind = last ? line_buffer_last(lines, &text, &raw) : line_buffer_next(lines, &text, &raw)) !=
+           LINE_NONE) {
+        if (kind == LINE_WHOLE) {
+            session_server_line(session, text, raw);
+        } else {
+            session_server_long_line(session, &lines->scan);
+        }
     }
-    while (p->released != NULL) {
-        struct held_call *call = p->released;
-        p->released = call->next;
-        held_free(call);
-    }
-    turn_reset(&p->turn);
-    proxy_trim(p);
-    proxy_flow(p);
+    end_batch(p, p->client);
 }
 
 /* ---- Ending ---- */
@@ -115,8 +148,8 @@ static void close_handle(uv_handle_t *handle)
 /* Nothing more is to be done: with no handle left the loop returns. */
 static void close_all(struct proxy *p)
 {
-    peer_close(&p->client);
-    peer_close(&p->server);
+    link_close(p->client);
+    link_close(p->server);
     child_close(&p->child);
     close_handle((uv_handle_t *)&p->tick);
     close_handle((uv_handle_t *)&p->drain);
@@ -125,9 +158,9 @@ static void close_all(struct proxy *p)
     }
 }
 
-static void client_closed(struct peer *peer)
+static void client_closed(struct link *link)
 {
-    close_all(peer->owner);
+    close_all(link->owner);
 }
 
 /* The server's process has ended and all that it said has been taken. */
@@ -138,8 +171,8 @@ static void finish(struct proxy *p)
     }
     p->ending = true;
     p->moved_ms = uv_now(&p->loop);
-    if (p->client.out.open) {
-        peer_close_out(&p->client);
+    if (p->client->open_out) {
+        link_close_out(p->client);
     } else {
         close_all(p);
     }
@@ -151,29 +184,12 @@ static void leave(struct proxy *p, uint64_t wait_ms)
 {
     if (!p->leaving) {
         p->leaving = true;
-        peer_read(&p->client, false);
-        while (p->held.first != NULL) {
-            struct held_call *call = p->held.first;
-            answer_not_in_time(&p->turn.answers, &call->entry->id, call->shape);
-            client_withdraw(p, call);
-            held_free(call);
-        }
-        proxy_end_turn(p, &p->server);
-        peer_close_out(&p->server);
+        link_read(p->client, false);
+        session_leave(&p->session);
+        end_batch(p, p->server);
+        link_close_out(p->server);
     }
     child_expect_end(&p->child, wait_ms);
-}
-
-static void answer_gone(struct proxy *p, struct ids_entry *entry)
-{
-    answer_error(&p->turn.answers, &entry->id, RPC_INTERNAL, "The server has ended");
-    if (entry->state == IDS_HELD) {
-        struct held_call *call = entry->held;
-        client_withdraw(p, call);
-        held_free(call);
-    } else {
-        ids_remove(&p->asked, entry);
-    }
 }
 
 /* No more comes from the server: whoever waits for it is told. */
@@ -183,13 +199,10 @@ static void lose_server(struct proxy *p)
         return;
     }
     p->server_gone = true;
-    peer_read(&p->client, false);
-    struct ids_entry *entry;
-    while ((entry = ids_any(&p->asked)) != NULL) {
-        answer_gone(p, entry);
-    }
-    proxy_end_turn(p, &p->client);
-    peer_close(&p->server);
+    link_read(p->client, false);
+    session_lose_server(&p->session);
+    end_batch(p, p->client);
+    link_close(p->server);
     if (p->child.running) {
         child_expect_end(&p->child, END_WAIT_MS);
     } else {
@@ -197,49 +210,42 @@ static void lose_server(struct proxy *p)
     }
 }
 
-void proxy_fail(struct proxy *p, const char *why)
-{
-    proxy_say(p, why);
-    child_expect_end(&p->child, 0);
-    p->leaving = true;
-}
-
 /* ---- What happens ---- */
 
-static void client_bytes(struct peer *peer)
+static void client_bytes(struct link *link)
 {
-    client_turn(peer->owner);
+    take_client_lines(link->owner, false);
 }
 
-static void client_end(struct peer *peer)
+static void client_end(struct link *link)
 {
-    struct proxy *p = peer->owner;
-    client_last(p);
+    struct proxy *p = link->owner;
+    take_client_lines(p, true);
     leave(p, END_WAIT_OWING_MS);
-    if (p->asked.count == 0) {
+    if (p->session.client_ids.count == 0) {
         child_expect_end(&p->child, END_WAIT_MS);
     }
 }
 
-static void peer_has_written(struct peer *peer)
+static void link_has_written(struct link *link)
 {
-    proxy_flow(peer->owner);
+    flow(link->owner);
 }
 
-static void server_bytes(struct peer *peer)
+static void server_bytes(struct link *link)
 {
-    struct proxy *p = peer->owner;
+    struct proxy *p = link->owner;
     p->moved_ms = uv_now(&p->loop);
-    server_turn(p);
-    if (p->leaving && p->asked.count == 0) {
+    take_server_lines(p, false);
+    if (p->leaving && p->session.client_ids.count == 0) {
         child_expect_end(&p->child, END_WAIT_MS);
     }
 }
 
-static void server_end(struct peer *peer)
+static void server_end(struct link *link)
 {
-    struct proxy *p = peer->owner;
-    server_last(p);
+    struct proxy *p = link->owner;
+    take_server_lines(p, true);
     lose_server(p);
 }
 
@@ -249,7 +255,7 @@ static void drain(uv_timer_t *timer)
 {
     struct proxy *p = timer->data;
     uint64_t still_ms = uv_now(&p->loop) - p->moved_ms;
-    if (still_ms >= (p->server.reading ? DRAIN_MS : FLUSH_MS) || p->drains_left-- == 0) {
+    if (still_ms >= (p->server->reading ? DRAIN_MS : FLUSH_MS) || p->drains_left-- == 0) {
         lose_server(p);
     }
 }
@@ -269,7 +275,7 @@ static void child_exited(struct child *child)
 /* Notes whether something of what waits has gone out since the last tick. */
 static void watch_queues(struct proxy *p)
 {
-    size_t left[2] = {peer_queued(&p->client), peer_queued(&p->server)};
+    size_t left[2] = {link_queued(p->client), link_queued(p->server)};
     if (left[0] != p->left[0] || left[1] != p->left[1]) {
         p->moved_ms = uv_now(&p->loop);
     }
@@ -281,15 +287,15 @@ static void look_around(struct proxy *p)
 {
     uint64_t still_ms = uv_now(&p->loop) - p->moved_ms;
     if (p->ending) {
-        if (p->client.broken || still_ms >= FLUSH_MS) {
+        if (p->client->broken || still_ms >= FLUSH_MS) {
             close_all(p);
         }
-    } else if (p->client.broken) {
+    } else if (p->client->broken) {
         leave(p, END_WAIT_MS);
-    } else if (p->server.broken) {
+    } else if (p->server->broken) {
         /* It no longer reads. What it has still to say is taken until it ends. */
         child_expect_end(&p->child, END_WAIT_MS);
-    } else if (!p->client.reading && still_ms >= END_WAIT_OWING_MS && peer_hung_up(&p->client)) {
+    } else if (!p->client->reading && still_ms >= END_WAIT_OWING_MS && link_hung_up(p->client)) {
         leave(p, 0); /* the client has gone, and nothing of what it left behind gets any further */
     }
 }
@@ -297,8 +303,10 @@ static void look_around(struct proxy *p)
 static void tick(uv_timer_t *timer)
 {
     struct proxy *p = timer->data;
-    gate_tick(p->gate);
-    client_look_at_held(p);
+    gate_tick(p->options->session.gate);
+    if (session_look_at_held(prepare(p))) {
+        end_batch(p, p->server);
+    }
     watch_queues(p);
     look_around(p);
 }
@@ -307,7 +315,7 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct proxy *p = handle->data;
     if (number == SIGHUP) {
-        (void)gate_reload(p->gate);
+        (void)gate_reload(p->options->session.gate);
     } else {
         leave(p, p->leaving ? 0 : END_WAIT_TOLD_MS);
     }
@@ -329,7 +337,7 @@ static void start_handles(struct proxy *p)
     (void)uv_timer_start(&p->tick, tick, TICK_MS, TICK_MS);
 }
 
-static int start_peers(struct proxy *p)
+static int start_links(struct proxy *p)
 {
     int to_child = -1, from_child = -1;
     int result = child_start(&p->child, &p->loop, p->options->command, p->options->child_umask, &to_child,
@@ -337,22 +345,22 @@ static int start_peers(struct proxy *p)
     if (result != 0) {
         return result;
     }
-    result = peer_open(&p->server, &p->loop, from_child, to_child, SERVER_LINE_BYTES);
+    result = stdio_link_open(&p->server_stdio, &p->loop, from_child, to_child, SERVER_LINE_BYTES);
     return result ? result
-                  : peer_open(&p->client, &p->loop, p->options->client_in, p->options->client_out,
-                              LIMIT_MESSAGE_BYTES);
+                  : stdio_link_open(&p->client_stdio, &p->loop, p->options->client_in, p->options->client_out,
+                                    LIMIT_MESSAGE_BYTES);
 }
 
 static void set_callbacks(struct proxy *p)
 {
-    p->child.owner = p->client.owner = p->server.owner = p;
+    p->child.owner = p->client->owner = p->server->owner = p;
     p->child.on_exit = child_exited;
-    p->client.on_bytes = client_bytes;
-    p->client.on_end = client_end;
-    p->client.on_closed = client_closed;
-    p->server.on_bytes = server_bytes;
-    p->server.on_end = server_end;
-    p->client.on_written = p->server.on_written = peer_has_written;
+    p->client->on_bytes = client_bytes;
+    p->client->on_end = client_end;
+    p->client->on_closed = client_closed;
+    p->server->on_bytes = server_bytes;
+    p->server->on_end = server_end;
+    p->client->on_written = p->server->on_written = link_has_written;
 }
 
 static void tell_start_failed(struct proxy *p, int error)
@@ -360,16 +368,16 @@ static void tell_start_failed(struct proxy *p, int error)
     char line[512];
     snprintf(line, sizeof(line), "the server '%.256s' cannot be started: %s", p->options->command[0],
              uv_strerror(error));
-    proxy_say(p, line);
+    say(p, line);
 }
 
 static int run(struct proxy *p)
 {
     start_handles(p);
-    int result = start_peers(p);
+    int result = start_links(p);
     set_callbacks(p);
     if (result == 0) {
-        proxy_flow(p);
+        flow(p);
     } else {
         tell_start_failed(p, result);
         if (p->child.running) {
@@ -381,34 +389,6 @@ static int run(struct proxy *p)
     return result == 0 ? p->child.code : PROXY_UNABLE;
 }
 
-static bool init(struct proxy *p, const struct proxy_options *options)
-{
-    p->options = options;
-    p->gate = options->gate;
-    json_init(&p->doc);
-    turn_init(&p->turn);
-    buf_init(&p->scratch, SERVER_LINE_BYTES);
-    return call_maker_init(&p->maker, &options->defaults) && roots_init(&p->roots, &options->base);
-}
-
-static void finish_all(struct proxy *p)
-{
-    call_maker_finish(&p->maker);
-    roots_finish(&p->roots);
-    turn_finish(&p->turn);
-    buf_finish(&p->scratch);
-    json_finish(&p->doc);
-    while (p->held.first != NULL) {
-        struct held_call *call = p->held.first;
-        held_take(&p->held, call);
-        held_free(call);
-    }
-    ids_finish(&p->asked);
-    ids_finish(&p->wanted);
-    peer_finish(&p->client);
-    peer_finish(&p->server);
-}
-
 int proxy_run(const struct proxy_options *options)
 {
     struct proxy *p = calloc(1, sizeof(*p));
@@ -417,11 +397,16 @@ int proxy_run(const struct proxy_options *options)
         return PROXY_UNABLE;
     }
     (void)signal(SIGPIPE, SIG_IGN);
+    p->options = options;
+    p->client = &p->client_stdio.link;
+    p->server = &p->server_stdio.link;
     int code = PROXY_UNABLE;
-    if (init(p, options)) {
+    if (session_init(&p->session, &options->session)) {
         code = run(p);
     }
-    finish_all(p);
+    session_finish(&p->session);
+    stdio_link_finish(&p->client_stdio);
+    stdio_link_finish(&p->server_stdio);
     (void)uv_loop_close(&p->loop);
     free(p);
     return code;

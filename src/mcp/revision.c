@@ -1,3 +1,4 @@
+/* The table of methods. */
 #include "mcp/revision.h"
 
 enum sender {

@@ -1,6 +1,7 @@
+/* The roots that a client tells. */
 #include "mcp/roots.h"
 
-#include "mcp/message.h"
+#include "mcp/envelope.h"
 
 /* No absolute path: what starts here is unreadable. */
 static const struct slice nowhere = {"", 0};
@@ -76,7 +77,7 @@ static bool add_told(struct roots *roots, struct slice text, struct buf *scratch
 /* Lenient readers included. */
 static bool is_named(const struct json_value *key, const char *name)
 {
-    return slice_is(json_str(key), name) || message_name_mimics(json_str(key), name);
+    return slice_is(json_str(key), name) || name_mimics(json_str(key), name);
 }
 
 /* One element of the list: an object with a `uri`. */

@@ -1,3 +1,4 @@
+/* Finding an id without reading JSON. */
 #include "mcp/scan.h"
 
 void scan_start(struct scan *scan)

@@ -1,153 +1,142 @@
 /* The server's lines: what is a message goes on to the client, what nobody asked for does not. */
-#include "mcp/proxy.h"
-#include "mcp/said.h"
-
-static void pass(struct proxy *p, struct slice raw)
-{
-    if (!turn_add(&p->turn, raw, false)) {
-        proxy_fail(p, "no memory");
-    }
-}
+#include "mcp/server_message.h"
+#include "mcp/session_internal.h"
 
 /* npx and others greet on standard output. */
-static void babble(struct proxy *p)
+static void babble(struct session *s)
 {
-    if (!p->babble_told) {
-        proxy_say(p, "the server writes lines that are no messages to its standard output: they are dropped");
+    if (!s->babble_told) {
+        session_say(s,
+                    "the server writes lines that are no messages to its standard output: they are dropped");
     }
-    p->babble_told = true;
+    s->babble_told = true;
 }
 
 /* The open request that a response answers. It is answered with that. */
-static bool settle(struct proxy *p, const struct said *said)
+static bool settle(struct session *s, const struct server_message *message)
 {
-    struct ids_entry *entry = ids_find(&p->asked, &said->id);
+    struct ids_entry *entry = ids_find(&s->client_ids, &message->id);
     if (entry == NULL || entry->state == IDS_HELD) {
-        proxy_note(p, "mcp.dropped", "a response of the server that answers nothing", (struct slice){0});
+        session_note(s, "mcp.dropped", "a response of the server that answers nothing", (struct slice){0});
         return false;
     }
-    ids_remove(&p->asked, entry);
+    ids_remove(&s->client_ids, entry);
     return true;
 }
 
-static void request(struct proxy *p, const struct said *said, struct slice raw)
+static void request(struct session *s, const struct server_message *message, struct slice raw)
 {
-    if (ids_find(&p->wanted, &said->id) == NULL && ids_add(&p->wanted, &said->id, IDS_SENT) == NULL) {
-        proxy_note(p, "mcp.dropped", "too many requests of the server wait for an answer", said->method);
+    if (ids_find(&s->server_ids, &message->id) == NULL &&
+        ids_add(&s->server_ids, &message->id, IDS_SENT) == NULL) {
+        session_note(s, "mcp.dropped", "too many requests of the server wait for an answer", message->method);
         return;
     }
-    proxy_note(p, "mcp.server_request", "a request of the server", said->method);
-    pass(p, raw);
+    session_note(s, "mcp.server_request", "a request of the server", message->method);
+    session_pass(s, raw);
 }
 
-static void notification(struct proxy *p, const struct said *said, struct slice raw)
+static void notification(struct session *s, const struct server_message *message, struct slice raw)
 {
     struct id id;
-    if (slice_is(said->method, "notifications/cancelled") &&
-        id_read(json_get(&p->doc, said->params, "requestId"), &id)) {
-        struct ids_entry *entry = ids_find(&p->wanted, &id);
+    if (slice_is(message->method, "notifications/cancelled") &&
+        id_read(json_get(&s->doc, message->params, "requestId"), &id)) {
+        struct ids_entry *entry = ids_find(&s->server_ids, &id);
         if (entry != NULL) {
             entry->state = IDS_CANCELLED;
         }
     }
-    pass(p, raw);
+    session_pass(s, raw);
 }
 
-static void take(struct proxy *p, const struct said *said, struct slice raw)
+static void sort(struct session *s, const struct server_message *message, struct slice raw)
 {
-    switch (said->kind) {
-    case SAID_REQUEST:
-        request(p, said, raw);
+    switch (message->kind) {
+    case SERVER_MESSAGE_REQUEST:
+        request(s, message, raw);
         break;
-    case SAID_NOTIFICATION:
-        notification(p, said, raw);
+    case SERVER_MESSAGE_NOTIFICATION:
+        notification(s, message, raw);
         break;
-    case SAID_RESPONSE:
-        if (!settle(p, said)) {
+    case SERVER_MESSAGE_RESPONSE:
+        if (!settle(s, message)) {
             break;
         }
-        if (said->input_required) {
-            proxy_note(p, "mcp.input_required", "a result that asks the client for input", (struct slice){0});
+        if (message->input_required) {
+            session_note(s, "mcp.input_required", "a result that asks the client for input",
+                         (struct slice){0});
         }
-        pass(p, raw);
+        session_pass(s, raw);
         break;
-    case SAID_BROKEN:
-        if (settle(p, said)) {
-            proxy_note(p, "mcp.dropped", "a response that cannot be handed on", (struct slice){0});
-            answer_error(&p->turn.answers, &said->id, RPC_INTERNAL, "The server's response cannot be read");
+    case SERVER_MESSAGE_BROKEN:
+        if (settle(s, message)) {
+            session_note(s, "mcp.dropped", "a response that cannot be handed on", (struct slice){0});
+            answer_error(&s->batch.answers, &message->id, RPC_INTERNAL,
+                         "The server's response cannot be read");
         }
         break;
     default:
-        babble(p);
+        babble(s);
         break;
     }
 }
 
-static const struct slice line_end = {"\n", 1};
+/* Takes one message. `raw` is what goes on of it; a line end is added where it has none. */
+static void take(struct session *s, const struct server_message *message, struct slice raw)
+{
+    static const struct slice line_end = {"\n", 1};
+    size_t before = s->batch.count;
+    sort(s, message, raw);
+    if (s->batch.count > before && raw.ptr[raw.len - 1] != '\n') {
+        session_pass(s, line_end);
+    }
+}
 
-static void take_line(struct proxy *p, struct slice text, struct slice raw)
+void session_server_line(struct session *s, struct slice text, struct slice raw)
 {
     if (text.len == 0) {
         return;
     }
-    if (!said_parse(&p->doc, &p->scratch, text)) {
+    if (!server_message_parse(&s->doc, &s->scratch, text)) {
         struct scan scan;
         scan_start(&scan);
         scan_feed(&scan, text);
-        struct said said = said_rescue(&scan, &p->doc);
-        take(p, &said, raw);
+        struct server_message message = server_message_rescue(&scan, &s->doc);
+        take(s, &message, raw);
         return;
     }
-    const struct json_value *root = json_root(&p->doc);
+    const struct json_value *root = json_root(&s->doc);
     if (root->type != JSON_ARRAY) {
-        struct said said = said_read(&p->doc, root);
-        take(p, &said, raw);
+        struct server_message message = server_message_read(&s->doc, root);
+        take(s, &message, raw);
         return;
     }
     /* A batch, which only 2025-03-26 had: its messages go on one by one. */
-    for (const struct json_value *v = json_first(&p->doc, root); v != NULL;
-         v = json_right(&p->doc, root, v)) {
-        struct said said = said_read(&p->doc, v);
-        size_t before = p->turn.count;
-        take(p, &said, (struct slice){text.ptr + v->offset, v->length});
-        if (p->turn.count > before) {
-            pass(p, line_end);
-        }
+    for (const struct json_value *v = json_first(&s->doc, root); v != NULL;
+         v = json_right(&s->doc, root, v)) {
+        struct server_message message = server_message_read(&s->doc, v);
+        take(s, &message, (struct slice){text.ptr + v->offset, v->length});
     }
 }
 
-static void take_long_line(struct proxy *p)
+void session_server_long_line(struct session *s, const struct scan *scan)
 {
-    struct said said = said_rescue(&p->server.intake.scan, &p->doc);
-    take(p, &said, (struct slice){0});
+    struct server_message message = server_message_rescue(scan, &s->doc);
+    take(s, &message, (struct slice){0});
 }
 
-void server_turn(struct proxy *p)
+/* ---- Its end ---- */
+
+void session_lose_server(struct session *s)
 {
-    struct slice text, raw;
-    enum line_kind kind;
-    while ((kind = intake_next(&p->server.intake, &text, &raw)) != LINE_NONE) {
-        if (kind == LINE_WHOLE) {
-            take_line(p, text, raw);
+    struct ids_entry *entry;
+    while ((entry = ids_any(&s->client_ids)) != NULL) {
+        answer_error(&s->batch.answers, &entry->id, RPC_INTERNAL, "The server has ended");
+        if (entry->state == IDS_HELD) {
+            struct held_call *call = entry->held;
+            session_withdraw(s, call);
+            held_free(call);
         } else {
-            take_long_line(p);
+            ids_remove(&s->client_ids, entry);
         }
     }
-    proxy_end_turn(p, &p->client);
-}
-
-void server_last(struct proxy *p)
-{
-    struct slice text, raw;
-    enum line_kind kind = intake_last(&p->server.intake, &text, &raw);
-    if (kind == LINE_WHOLE) {
-        size_t before = p->turn.count;
-        take_line(p, text, raw);
-        if (p->turn.count > before) {
-            pass(p, line_end);
-        }
-    } else if (kind == LINE_TOO_LONG) {
-        take_long_line(p);
-    }
-    proxy_end_turn(p, &p->client);
 }

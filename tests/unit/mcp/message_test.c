@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "../../check.h"
+#include "mcp/envelope.h"
 #include "mcp/message.h"
 
 static struct json_doc doc;
@@ -186,20 +187,20 @@ static void test_depth(void)
 
 static void test_mimics(void)
 {
-    CHECK(!message_name_mimics(SLICE("arguments"), "arguments"));
-    CHECK(message_name_mimics(SLICE("Arguments"), "arguments"));
-    CHECK(message_name_mimics(SLICE("argumentS"), "arguments"));
-    CHECK(message_name_mimics(SLICE("argument\xc5\xbf"), "arguments"));  /* U+017F */
-    CHECK(message_name_mimics(SLICE("ta\xc5\xbf\xe2\x84\xaa"), "task")); /* U+212A */
-    CHECK(message_name_mimics(SLICE("inputresponses"), "inputResponses"));
-    CHECK(message_name_mimics(SLICE("name\0"), "name"));
-    CHECK(message_name_mimics(SLICE("name\0x"), "name"));
-    CHECK(message_name_mimics(SLICE("NAME\0x"), "name"));
-    CHECK(!message_name_mimics(SLICE("names"), "name"));
-    CHECK(!message_name_mimics(SLICE("nam"), "name"));
-    CHECK(!message_name_mimics(SLICE(""), "name"));
-    CHECK(!message_name_mimics(SLICE("nam\xc3\xa9"), "name"));
-    CHECK(!message_name_mimics(SLICE("`meta"), "_meta"));
+    CHECK(!name_mimics(SLICE("arguments"), "arguments"));
+    CHECK(name_mimics(SLICE("Arguments"), "arguments"));
+    CHECK(name_mimics(SLICE("argumentS"), "arguments"));
+    CHECK(name_mimics(SLICE("argument\xc5\xbf"), "arguments"));  /* U+017F */
+    CHECK(name_mimics(SLICE("ta\xc5\xbf\xe2\x84\xaa"), "task")); /* U+212A */
+    CHECK(name_mimics(SLICE("inputresponses"), "inputResponses"));
+    CHECK(name_mimics(SLICE("name\0"), "name"));
+    CHECK(name_mimics(SLICE("name\0x"), "name"));
+    CHECK(name_mimics(SLICE("NAME\0x"), "name"));
+    CHECK(!name_mimics(SLICE("names"), "name"));
+    CHECK(!name_mimics(SLICE("nam"), "name"));
+    CHECK(!name_mimics(SLICE(""), "name"));
+    CHECK(!name_mimics(SLICE("nam\xc3\xa9"), "name"));
+    CHECK(!name_mimics(SLICE("`meta"), "_meta"));
 }
 
 static void test_forms(void)

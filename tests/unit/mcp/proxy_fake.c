@@ -147,16 +147,19 @@ int main(int argc, char **argv)
     snprintf(path, sizeof(path), "%s/log", argv[1]);
     struct gate gate = {.dir = argv[1], .log = fopen(path, "ae")};
     struct proxy_options options = {
-        .gate = &gate,
+        .session =
+            {
+                .gate = &gate,
+                .defaults = {.channel = SLICE("local"), .thread = SLICE("t"), .actor = ACTOR_CLAUDE_PROCESS},
+                .base = {.cwd = SLICE("/cwd"), .home = SLICE("/home/u")},
+                .allowed_methods = allowed,
+                .hold_for_ms = strtoull(argv[2], NULL, 10),
+                .say = say,
+            },
         .command = argv + 3,
-        .defaults = {.channel = SLICE("local"), .thread = SLICE("t"), .actor = ACTOR_CLAUDE_PROCESS},
-        .base = {.cwd = SLICE("/cwd"), .home = SLICE("/home/u")},
-        .allowed_methods = allowed,
-        .hold_for_ms = strtoull(argv[2], NULL, 10),
         .child_umask = 022,
         .client_in = 0,
         .client_out = 1,
-        .say = say,
     };
     if (gate.log == NULL) {
         return 99;

@@ -1,46 +1,46 @@
-/* Bytes to lines, ids and their table, what the server said, and the turn. */
+/* Bytes to lines, ids and their table, what the server said, and the batch. */
 #include "../../check.h"
+#include "mcp/batch.h"
 #include "mcp/held.h"
-#include "mcp/intake.h"
-#include "mcp/said.h"
-#include "mcp/turn.h"
+#include "mcp/line_buffer.h"
+#include "mcp/server_message.h"
 
 /* ---- Lines ---- */
 
-static void put(struct intake *lines, const char *text, size_t len)
+static void put(struct line_buffer *lines, const char *text, size_t len)
 {
     while (len > 0) {
         size_t room = 0;
-        char *space = intake_space(lines, &room);
+        char *space = line_buffer_space(lines, &room);
         CHECK(space != NULL);
         size_t part = len < room ? len : room;
         memcpy(space, text, part);
-        intake_added(lines, part);
+        line_buffer_added(lines, part);
         text += part;
         len -= part;
     }
 }
 
-static void check_next(struct intake *lines, const char *text, const char *raw)
+static void check_next(struct line_buffer *lines, const char *text, const char *raw)
 {
     struct slice got_text, got_raw;
-    CHECK(intake_next(lines, &got_text, &got_raw) == LINE_WHOLE);
+    CHECK(line_buffer_next(lines, &got_text, &got_raw) == LINE_WHOLE);
     CHECK_BYTES(got_text.ptr, got_text.len, text);
     CHECK_BYTES(got_raw.ptr, got_raw.len, raw);
 }
 
 static void test_lines(void)
 {
-    struct intake lines;
+    struct line_buffer lines;
     struct slice text, raw;
-    intake_init(&lines, 10);
-    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
+    line_buffer_init(&lines, 10);
+    CHECK(line_buffer_next(&lines, &text, &raw) == LINE_NONE);
     put(&lines, "ab\ncd\r\n\n\r\r\ne", 12);
     check_next(&lines, "ab", "ab\n");
     check_next(&lines, "cd", "cd\r\n");
     check_next(&lines, "", "\n");
     check_next(&lines, "\r", "\r\r\n");
-    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
+    CHECK(line_buffer_next(&lines, &text, &raw) == LINE_NONE);
     put(&lines, "f\n", 2);
     check_next(&lines, "ef", "ef\n");
     put(&lines, "0123456789\n", 11);
@@ -48,14 +48,14 @@ static void test_lines(void)
     put(&lines, "0123456789\r\n", 12);
     check_next(&lines, "0123456789", "0123456789\r\n");
     put(&lines, "01234567890\nx\n", 14);
-    CHECK(intake_next(&lines, &text, &raw) == LINE_TOO_LONG);
+    CHECK(line_buffer_next(&lines, &text, &raw) == LINE_TOO_LONG);
     check_next(&lines, "x", "x\n");
     put(&lines, "tail", 4);
-    CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
-    CHECK(intake_last(&lines, &text, &raw) == LINE_WHOLE);
+    CHECK(line_buffer_next(&lines, &text, &raw) == LINE_NONE);
+    CHECK(line_buffer_last(&lines, &text, &raw) == LINE_WHOLE);
     CHECK_BYTES(text.ptr, text.len, "tail");
-    CHECK(intake_last(&lines, &text, &raw) == LINE_NONE);
-    intake_finish(&lines);
+    CHECK(line_buffer_last(&lines, &text, &raw) == LINE_NONE);
+    line_buffer_finish(&lines);
 }
 
 /* A line beyond the ceiling comes in any pieces, is not kept, and its id is found. */
@@ -64,18 +64,18 @@ static void test_long_lines(void)
     static const char line[] =
         "{\"result\":{\"id\":9,\"t\":\"}\\\",\\\\\"},\"jsonrpc\":\"2.0\",\"id\":\"a,b\"}\nok\n";
     for (size_t piece = 1; piece < sizeof(line); piece++) {
-        struct intake lines;
+        struct line_buffer lines;
         struct slice text, raw;
         struct json_doc doc;
         struct id id = {0};
         unsigned told = 0, whole = 0;
-        intake_init(&lines, 20);
+        line_buffer_init(&lines, 20);
         json_init(&doc);
         for (size_t at = 0; at < sizeof(line) - 1; at += piece) {
             size_t len = sizeof(line) - 1 - at < piece ? sizeof(line) - 1 - at : piece;
             put(&lines, line + at, len);
             enum line_kind kind;
-            while ((kind = intake_next(&lines, &text, &raw)) != LINE_NONE) {
+            while ((kind = line_buffer_next(&lines, &text, &raw)) != LINE_NONE) {
                 if (kind == LINE_TOO_LONG) {
                     told++;
                     CHECK(lines.scan.has_answer && !lines.scan.has_method);
@@ -89,28 +89,28 @@ static void test_long_lines(void)
         }
         CHECK(told == 1 && whole == 1);
         json_finish(&doc);
-        intake_finish(&lines);
+        line_buffer_finish(&lines);
     }
 }
 
 static void test_memory(void)
 {
-    struct intake lines;
+    struct line_buffer lines;
     struct slice text, raw;
     char block[4096];
     memset(block, 'x', sizeof(block));
-    intake_init(&lines, (size_t)4 << 20);
+    line_buffer_init(&lines, (size_t)4 << 20);
     for (int i = 0; i < 10240; i++) { /* 40 MB without a line end */
         put(&lines, block, sizeof(block));
-        CHECK(intake_next(&lines, &text, &raw) == LINE_NONE);
+        CHECK(line_buffer_next(&lines, &text, &raw) == LINE_NONE);
     }
     CHECK(lines.cap <= (size_t)16 << 20);
     put(&lines, "\nab\n", 4);
-    CHECK(intake_next(&lines, &text, &raw) == LINE_TOO_LONG);
+    CHECK(line_buffer_next(&lines, &text, &raw) == LINE_TOO_LONG);
     check_next(&lines, "ab", "ab\n");
     size_t room;
-    CHECK(intake_space(&lines, &room) != NULL && lines.cap <= (size_t)1 << 20);
-    intake_finish(&lines);
+    CHECK(line_buffer_space(&lines, &room) != NULL && lines.cap <= (size_t)1 << 20);
+    line_buffer_finish(&lines);
 }
 
 /* ---- Scans ---- */
@@ -216,7 +216,7 @@ static void test_ids_ceiling(void)
 
 /* ---- What the server said ---- */
 
-static void check_said(const char *line, const char *want)
+static void check_server_message(const char *line, const char *want)
 {
     static const char *const names[] = {"none", "request", "notification", "response", "broken"};
     struct json_doc doc;
@@ -224,19 +224,19 @@ static void check_said(const char *line, const char *want)
     json_init(&doc);
     buf_init(&scratch, 1u << 20);
     buf_init(&got, 1u << 20);
-    struct said said = {0};
-    if (said_parse(&doc, &scratch, slice_of(line))) {
-        said = said_read(&doc, json_root(&doc));
+    struct server_message message = {0};
+    if (server_message_parse(&doc, &scratch, slice_of(line))) {
+        message = server_message_read(&doc, json_root(&doc));
     } else {
         struct scan scan;
         scan_start(&scan);
         scan_feed(&scan, slice_of(line));
-        said = said_rescue(&scan, &doc);
+        message = server_message_rescue(&scan, &doc);
     }
-    buf_text(&got, names[said.kind]);
+    buf_text(&got, names[message.kind]);
     buf_byte(&got, ' ');
-    id_write(&got, &said.id);
-    buf_text(&got, said.input_required ? " input" : "");
+    id_write(&got, &message.id);
+    buf_text(&got, message.input_required ? " input" : "");
     if (got.len != strlen(want) || memcmp(got.ptr, want, got.len) != 0) {
         printf("of the line: %s\n", line);
     }
@@ -246,67 +246,72 @@ static void check_said(const char *line, const char *want)
     json_finish(&doc);
 }
 
-static void test_said(void)
+static void test_server_messages(void)
 {
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "response 1");
-    check_said("{\"result\":{\"content\":[]},\"jsonrpc\":\"2.0\",\"id\":\"x\"}", "response \"x\"");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"m\"}}", "response 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"more\":1}", "response 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"input_required\"}}",
-               "response 1 input");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\"}}", "response 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "request 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"any/thing\"}", "request 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}",
-               "notification null");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", "response 1");
+    check_server_message("{\"result\":{\"content\":[]},\"jsonrpc\":\"2.0\",\"id\":\"x\"}", "response \"x\"");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,\"message\":\"m\"}}",
+                         "response 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"more\":1}", "response 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"input_required\"}}",
+                         "response 1 input");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\"}}",
+                         "response 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "request 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"any/thing\"}", "request 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}",
+                         "notification null");
     /* JSON that a strict reader would not take. */
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1,\"a\":2}}", "response 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\\ud83d\"}}", "response 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\\\\ud83d\\ude00\\ud83d\\ude00\\udc00x\"}}",
-               "response 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1,\"a\":2}}", "response 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\\ud83d\"}}", "response 1");
+    check_server_message(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\\\\ud83d\\ude00\\ud83d\\ude00\\udc00x\"}}",
+        "response 1");
     /* Meant as responses, and not such. */
-    check_said("{\"id\":1,\"result\":{}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Method\":\"x\"}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":{}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":nan}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\r\"id\":1,\"result\":{}}", "broken 1");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}", "response null");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", "response null");
+    check_server_message("{\"id\":1,\"result\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Method\":\"x\"}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":nan}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\r\"id\":1,\"result\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}",
+                         "response null");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", "response null");
     /* Nothing of the kind. */
-    check_said("Need to install the following packages:", "none null");
-    check_said("{\"level\":\"info\",\"msg\":\"started\"}", "none null");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", "none null");
-    check_said("{\"jsonrpc\":\"2.0\",\"id\":1}", "broken 1");
-    check_said("{\"method\":\"x\"}", "none null");
-    check_said("17", "none null");
-    check_said("{\"id\":1,\"method\":\"x\"", "none null");
+    check_server_message("Need to install the following packages:", "none null");
+    check_server_message("{\"level\":\"info\",\"msg\":\"started\"}", "none null");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"x\"}", "none null");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1}", "broken 1");
+    check_server_message("{\"method\":\"x\"}", "none null");
+    check_server_message("17", "none null");
+    check_server_message("{\"id\":1,\"method\":\"x\"", "none null");
 }
 
 /* ---- Turns and held calls ---- */
 
-static void test_turn(void)
+static void test_batch(void)
 {
     static const char text[] = "aa\nbb\ncc\ndd\n";
-    struct turn turn;
-    turn_init(&turn);
-    CHECK(turn_add(&turn, (struct slice){text, 3}, false));
-    CHECK(turn_add(&turn, (struct slice){text + 3, 3}, true));
-    CHECK(turn_add(&turn, (struct slice){text + 9, 3}, true));
-    CHECK(turn_pieces(&turn) == 2);
-    CHECK_BYTES(turn.pieces[0].base, turn.pieces[0].len, "aa\nbb\n");
-    CHECK_BYTES(turn.pieces[1].base, turn.pieces[1].len, "dd\n");
-    turn.lines[1].raw.len = 0; /* denied after all */
-    CHECK(turn_pieces(&turn) == 2 && turn.pieces[0].len == 3);
-    turn_reset(&turn);
-    CHECK(turn_pieces(&turn) == 0);
+    struct batch batch;
+    batch_init(&batch);
+    CHECK(batch_add(&batch, (struct slice){text, 3}, false));
+    CHECK(batch_add(&batch, (struct slice){text + 3, 3}, true));
+    CHECK(batch_add(&batch, (struct slice){text + 9, 3}, true));
+    CHECK(batch_pieces(&batch) == 2);
+    CHECK_BYTES(batch.pieces[0].base, batch.pieces[0].len, "aa\nbb\n");
+    CHECK_BYTES(batch.pieces[1].base, batch.pieces[1].len, "dd\n");
+    batch.lines[1].raw.len = 0; /* denied after all */
+    CHECK(batch_pieces(&batch) == 2 && batch.pieces[0].len == 3);
+    batch_reset(&batch);
+    CHECK(batch_pieces(&batch) == 0);
     for (int i = 0; i < 1000; i++) {
-        CHECK(turn_add(&turn, (struct slice){text, 3}, false)); /* the same place is not its own neighbour */
+        CHECK(
+            batch_add(&batch, (struct slice){text, 3}, false)); /* the same place is not its own neighbour */
     }
-    CHECK(turn_pieces(&turn) == 1000);
-    turn_finish(&turn);
+    CHECK(batch_pieces(&batch) == 1000);
+    batch_finish(&batch);
 }
 
 static void test_held(void)
@@ -347,8 +352,8 @@ int main(void)
     test_scans();
     test_ids();
     test_ids_ceiling();
-    test_said();
-    test_turn();
+    test_server_messages();
+    test_batch();
     test_held();
     return check_done();
 }

@@ -1,14 +1,15 @@
-#include "mcp/said.h"
+/* Reading one line of the server, tolerantly. */
+#include "mcp/server_message.h"
 
-#include "mcp/message.h"
+#include "mcp/envelope.h"
 
 /* No client reads deeper than this, and the reader must end somewhere. */
-#define SAID_DEPTH 4096u
+#define SERVER_MESSAGE_DEPTH 4096u
 
 static bool parse(struct json_doc *doc, struct slice line, struct json_error *ret_error)
 {
     struct json_options options = {
-        .max_depth = SAID_DEPTH,
+        .max_depth = SERVER_MESSAGE_DEPTH,
         .max_bytes = UINT32_MAX,
         .keep_duplicates = true,
     };
@@ -60,7 +61,7 @@ static void mend_surrogates(char *ptr, size_t len)
     }
 }
 
-bool said_parse(struct json_doc *doc, struct buf *scratch, struct slice line)
+bool server_message_parse(struct json_doc *doc, struct buf *scratch, struct slice line)
 {
     if (line.len > 0 && memchr(line.ptr, '\r', line.len) != NULL) {
         return false;
@@ -83,82 +84,50 @@ bool said_parse(struct json_doc *doc, struct buf *scratch, struct slice line)
 
 /* ---- What it is ---- */
 
-enum member {
-    MEMBER_JSONRPC,
-    MEMBER_ID,
-    MEMBER_METHOD,
-    MEMBER_PARAMS,
-    MEMBER_RESULT,
-    MEMBER_ERROR,
-    MEMBER_COUNT,
-};
-static const char *const names[MEMBER_COUNT] = {"jsonrpc", "id", "method", "params", "result", "error"};
-
-struct envelope {
-    const struct json_value *members[MEMBER_COUNT];
-    bool doubtful; /* clients may disagree on what it says */
-};
-
-static struct envelope open_envelope(const struct json_doc *doc, const struct json_value *object)
+static struct server_message response_of(const struct json_doc *doc, const struct envelope *envelope,
+                                         bool sound)
 {
-    struct envelope envelope = {0};
-    for (const struct json_value *key = json_first(doc, object); key != NULL;
-         key = json_right(doc, object, key)) {
-        for (enum member member = 0; member < MEMBER_COUNT; member++) {
-            if (slice_is(json_str(key), names[member])) {
-                envelope.doubtful = envelope.doubtful || envelope.members[member] != NULL;
-                envelope.members[member] = json_member_value(key);
-                break;
-            }
-            envelope.doubtful = envelope.doubtful || message_name_mimics(json_str(key), names[member]);
-        }
-    }
-    return envelope;
-}
-
-static struct said response_of(const struct json_doc *doc, const struct envelope *envelope, bool sound)
-{
-    struct said said = {.kind = sound ? SAID_RESPONSE : SAID_BROKEN};
-    if (!id_read(envelope->members[MEMBER_ID], &said.id)) {
-        said.id = (struct id){0}; /* answers nothing */
+    struct server_message message = {.kind = sound ? SERVER_MESSAGE_RESPONSE : SERVER_MESSAGE_BROKEN};
+    if (!id_read(envelope->members[MEMBER_ID], &message.id)) {
+        message.id = (struct id){0}; /* answers nothing */
     }
     const struct json_value *type = json_get(doc, envelope->members[MEMBER_RESULT], "resultType");
-    said.input_required = json_is(type, JSON_STRING) && slice_is(json_str(type), "input_required");
-    return said;
+    message.input_required = json_is(type, JSON_STRING) && slice_is(json_str(type), "input_required");
+    return message;
 }
 
-struct said said_read(const struct json_doc *doc, const struct json_value *value)
+struct server_message server_message_read(const struct json_doc *doc, const struct json_value *value)
 {
     if (value->type != JSON_OBJECT) {
-        return (struct said){0};
+        return (struct server_message){0};
     }
-    struct envelope envelope = open_envelope(doc, value);
+    struct envelope envelope = envelope_open(doc, value);
     const struct json_value *const *members = envelope.members;
-    bool rpc =
-        json_is(members[MEMBER_JSONRPC], JSON_STRING) && slice_is(json_str(members[MEMBER_JSONRPC]), "2.0");
-    bool sound = rpc && !envelope.doubtful;
+    bool rpc = envelope_is_rpc(&envelope);
+    bool sound = rpc && envelope.repeated == 0 && !envelope.mimic;
     bool result = members[MEMBER_RESULT] != NULL, error = members[MEMBER_ERROR] != NULL;
     bool hollow =
         rpc && members[MEMBER_METHOD] == NULL && members[MEMBER_ID] != NULL; /* neither of the two */
     if (result || error || hollow) {
         return response_of(doc, &envelope, sound && result != error && members[MEMBER_METHOD] == NULL);
     }
-    struct said said = {.kind = SAID_NOTIFICATION, .params = members[MEMBER_PARAMS]};
+    struct server_message message = {.kind = SERVER_MESSAGE_NOTIFICATION, .params = members[MEMBER_PARAMS]};
     if (!sound || !json_is(members[MEMBER_METHOD], JSON_STRING)) {
-        return (struct said){0};
+        return (struct server_message){0};
     }
-    said.method = json_str(members[MEMBER_METHOD]);
+    message.method = json_str(members[MEMBER_METHOD]);
     if (members[MEMBER_ID] != NULL) {
-        said.kind = id_read(members[MEMBER_ID], &said.id) ? SAID_REQUEST : SAID_NONE;
+        message.kind =
+            id_read(members[MEMBER_ID], &message.id) ? SERVER_MESSAGE_REQUEST : SERVER_MESSAGE_NONE;
     }
-    return said;
+    return message;
 }
 
-struct said said_rescue(const struct scan *scan, struct json_doc *doc)
+struct server_message server_message_rescue(const struct scan *scan, struct json_doc *doc)
 {
-    struct said said = {.kind = SAID_BROKEN};
-    if (scan->has_answer && !scan->has_method && scan_id(scan, doc, &said.id)) {
-        return said;
+    struct server_message message = {.kind = SERVER_MESSAGE_BROKEN};
+    if (scan->has_answer && !scan->has_method && scan_id(scan, doc, &message.id)) {
+        return message;
     }
-    return (struct said){0};
+    return (struct server_message){0};
 }

@@ -1,0 +1,24 @@
+/* What the files of a session share. */
+#ifndef MCP_SESSION_INTERNAL_H
+#define MCP_SESSION_INTERNAL_H
+
+#include "mcp/session.h"
+
+/* Journals that something was dropped or passed that people may ask for later. `method` may be empty. */
+void session_note(struct session *s, const char *kind, const char *what, struct slice method);
+
+/* Tells the operator. */
+void session_say(struct session *s, const char *line);
+
+/* Hands a line on that is no call. */
+void session_pass(struct session *s, struct slice raw);
+
+/* ---- client.c ---- */
+
+/* The caller of a held call is gone or has cancelled: its request ends, unless a retry waits for it too. */
+void session_withdraw(struct session *s, struct held_call *call);
+
+/* The journal could not be written: what the gate allowed in this batch is denied. */
+void session_deny_batch(struct session *s);
+
+#endif
