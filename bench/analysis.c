@@ -11,7 +11,7 @@
 
 #include "analysis/analysis.h"
 #include "base/clock.h"
-#include "cli/synthetic.h"
+#include "bench/synthetic.h"
 #include "crowded.h"
 
 #define ASSERTIONS 100u

@@ -15,7 +15,7 @@
 #endif
 
 #include "base/clock.h"
-#include "cli/synthetic.h"
+#include "bench/synthetic.h"
 #include "policy/policy.h"
 
 #define CALLS 1000u

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "bench/synthetic.h"
 #include "call/call.h"
-#include "cli/synthetic.h"
 #include "journal/journal.h"
 
 #define CALLS    512u

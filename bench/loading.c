@@ -8,7 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "base/clock.h"
-#include "cli/synthetic.h"
+#include "bench/synthetic.h"
 
 static size_t held(void)
 {

@@ -2,27 +2,27 @@
  * `o` opencode. Whatever is read, it is a call with nothing left out, or a fault. */
 #include "fuzz.h"
 
-#include "hook/hook.h"
+#include "host/host.h"
 
-static const struct hook_host *host_of(uint8_t c)
+static const struct host *host_of(uint8_t c)
 {
     switch (c) {
     case 'c':
-        return &hook_claude_code;
+        return &host_claude_code;
     case 'g':
-        return &hook_gemini;
+        return &host_gemini;
     case 'x':
-        return &hook_codex;
+        return &host_codex;
     case 'u':
-        return &hook_cursor;
+        return &host_cursor;
     case 'o':
-        return &hook_opencode;
+        return &host_opencode;
     default:
         return NULL;
     }
 }
 
-static void check_call(const struct hook_message *message)
+static void check_call(const struct host_message *message)
 {
     FUZZ_CHECK(message->session.len > 0);
     FUZZ_CHECK(message->cwd.len > 0 && message->cwd.ptr[0] == '/');
@@ -42,21 +42,21 @@ static void check_call(const struct hook_message *message)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct hook_places places = {.home = {"/nowhere", 8}};
-    struct hook_message message;
-    const struct hook_host *host = size > 0 ? host_of(data[0]) : NULL;
+    static const struct host_places places = {.home = {"/nowhere", 8}};
+    struct host_message message;
+    const struct host *host = size > 0 ? host_of(data[0]) : NULL;
     if (host == NULL) {
         return 0;
     }
     struct slice text = {(const char *)data + 1, size - 1};
-    FUZZ_CHECK(hook_message_init(&message));
-    bool readable = hook_message_read(&message, host, &host->events[0], text, &places);
+    FUZZ_CHECK(host_message_init(&message));
+    bool readable = host_message_read(&message, host, &host->events[0], text, &places);
     FUZZ_CHECK(message.event != NULL);
     if (!readable) {
         FUZZ_CHECK(message.fault != NULL || message.over_limit);
     } else if (!message.silent) {
         check_call(&message);
     }
-    hook_message_finish(&message);
+    host_message_finish(&message);
     return 0;
 }

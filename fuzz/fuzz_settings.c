@@ -2,8 +2,8 @@
  * between means the same, and more. */
 #include "fuzz.h"
 
-#include "hook/jsonc.h"
-#include "hook/settings.h"
+#include "host/jsonc.h"
+#include "install/settings.h"
 
 #define ELEMENT                                                                                              \
     "{\"matcher\":\"*\",\"hooks\":[{\"type\":\"command\",\"command\":\"/usr/bin/callgate hook "              \

@@ -16,14 +16,17 @@ BANNED = {
     r"\b(rand|random|srand)\s*\(": "not a cryptographic source",
     r"\b(tmpnam|mktemp|tempnam)\s*\(": "a race",
 }
-ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "gate", "mcp", "hook", "relay", "console",
+ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "gate", "mcp", "host", "install", "import",
+         "relay", "console",
          "cli"]
-# Which rooms a room may include. The surfaces (mcp, hook, relay, console) do not see one another.
+# Which rooms a room may include. The surfaces (mcp, host, relay, console) do not see one another.
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}
 BELOW["journal"] -= {"approval", "analysis", "policy", "path"}
 BELOW["approval"] -= {"analysis", "policy", "path"}
-for surface in ("mcp", "hook", "relay", "console"):
-    BELOW[surface] -= {"mcp", "hook", "relay", "console"}
+for surface in ("mcp", "host", "relay", "console"):
+    BELOW[surface] -= {"mcp", "host", "install", "import", "relay", "console"}
+BELOW["install"] -= {"mcp"}
+BELOW["import"] -= {"mcp", "install"}
 FUNCTION_LINES = 80
 FILE_LINES = 700
 

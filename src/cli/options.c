@@ -16,7 +16,7 @@
 #define FIRST_OPTION     1000
 
 /* Names of files and arguments may hold anything: a terminal is shown what it may be shown. */
-static void tell(const char *format, va_list args)
+static void write_message(const char *format, va_list args)
 {
     char *text = NULL;
     struct buf out;
@@ -46,7 +46,7 @@ int usage_error(const struct command *command, const char *format, ...)
     va_list args;
     fprintf(stderr, "callgate %s: ", command->name);
     va_start(args, format);
-    tell(format, args);
+    write_message(format, args);
     va_end(args);
     fprintf(stderr, "\nTry 'callgate %s --help'.\n", command->name);
     return EXIT_UNABLE;
@@ -57,7 +57,7 @@ void say(const char *format, ...)
     va_list args;
     fputs("callgate: ", stderr);
     va_start(args, format);
-    tell(format, args);
+    write_message(format, args);
     va_end(args);
     fputc('\n', stderr);
 }

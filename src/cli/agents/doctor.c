@@ -1,0 +1,165 @@
+/* `doctor`: is the hook there, does it find its policy and its journal, and does a deny come through? */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "cli/agents/doctor_internal.h"
+#include "cli/agents/subprocess.h"
+#include "cli/commands.h"
+
+static const char usage[] =
+    "usage: callgate doctor [HOST] [--user|--project|--managed] [--settings FILE] [OPTION...]\n\n"
+    "Proves that a deny comes through. Looks whether the hook is in the host's settings for every event and\n"
+    "every tool, its program is there, the switch that turns a failure into a deny is set, the policy "
+    "loads,\n"
+    "and the journal can be written. Then a broken message, a call that the policy denies and one that it\n"
+    "lets through go to the installed command line, run as the host runs it, and the answers are compared\n"
+    "byte for byte. Says what is wrong and the command that mends it.\n"
+    "HOST: claude-code, gemini, codex, cursor or opencode (default: every host with a hook of "
+    "callgate's).\n\n"
+    "  --user, --project, --managed\n"
+    "                        only the hook of this place (default: each that is there)\n"
+    "  --settings FILE       another file than the host's own\n"
+    "  --policy [TIER=]FILE, --state DIR\n"
+    "                        what to look at where no hook is installed\n"
+    "  --cwd DIR, --home DIR where the project is, and whose settings\n\n"
+    "The calls that are tried stand in the journal like all others, in the session callgate-doctor.\n\n"
+    "Exit: 0 all is well, 1 something is wrong, 2 could not be done.\n";
+
+/* ---- Places ---- */
+
+static bool wants_scope(const struct doctor *d, enum install_scope scope)
+{
+    const bool wanted[] = {d->user, d->project, d->managed};
+    return wanted[scope] || !(d->user || d->project || d->managed);
+}
+
+/* The number of hooks in a place; they are checked. */
+static size_t check_place(struct doctor *d, const struct install_place *place, const char *path)
+{
+    struct installed_hook *list = NULL;
+    struct arena arena;
+    struct buf error;
+    size_t count = 0;
+    arena_init(&arena, 64u << 20);
+    buf_init(&error, 1u << 16);
+    snprintf(d->place, sizeof(d->place), "%s, %s: ", place->host->name, doctor_scope_names[place->scope]);
+    if (!installed_hooks_find(place, &arena, &list, &count, &error)) {
+        doctor_fault(d, "mend the settings by hand", "%.*s", SLICE_FMT(buf_slice_of(&error)));
+    } else if (count > 0) {
+        doctor_good(d, "%zu hook(s) in %s", count, path);
+        doctor_check_events(d, place, list, count);
+        for (size_t i = 0; i < count; i++) {
+            doctor_check_hook(d, place, &list[i], i == 0);
+        }
+    }
+    d->place[0] = '\0';
+    buf_finish(&error);
+    arena_finish(&arena);
+    return count;
+}
+
+static size_t check_host(struct doctor *d, const struct host *host, struct buf *looked)
+{
+    struct buf path, before;
+    size_t found = 0;
+    buf_init(&path, 1u << 16);
+    buf_init(&before, 1u << 16);
+    for (enum install_scope scope = INSTALL_SCOPE_USER; scope <= INSTALL_SCOPE_MANAGED; scope++) {
+        struct install_place place = {
+            .host = host,
+            .scope = scope,
+            .settings = d->settings,
+            .home = d->options.base.home,
+            .project = d->options.base.cwd,
+        };
+        buf_reset(&path);
+        /* A project in the home directory has the user's settings, and a named file is one file. */
+        if (!wants_scope(d, scope) || !install_place_path(&place, &path) ||
+            slice_eq(buf_slice_of(&path), buf_slice_of(&before))) {
+            continue;
+        }
+        buf_printf(looked, "%s%s", looked->len ? ", " : "", path.ptr);
+        found += check_place(d, &place, path.ptr);
+        buf_reset(&before);
+        buf_slice(&before, buf_slice_of(&path));
+    }
+    buf_finish(&path);
+    buf_finish(&before);
+    return found;
+}
+
+static void check_without_hook(struct doctor *d)
+{
+    struct options *o = &d->options;
+    if (!options_surface_places(&command_doctor, o)) {
+        doctor_fault(d, "write one of the files named above, or name one with --policy FILE",
+                     "there is no policy");
+        return;
+    }
+    struct policy *policy = doctor_load_policy(d, o, "callgate check, with the same --policy", true);
+    if (policy != NULL) {
+        doctor_check_state(d, o);
+    }
+    policy_destroy(policy);
+}
+
+static int doctor(struct doctor *d, const struct host *only)
+{
+    struct buf looked;
+    char mend[256];
+    size_t found = 0;
+    buf_init(&looked, 1u << 16);
+    for (size_t i = 0; i < host_count; i++) {
+        size_t here = only == NULL || only == hosts[i] ? check_host(d, hosts[i], &looked) : 0;
+        if (here) {
+            warn_of_host_version(hosts[i]);
+        }
+        found += here;
+    }
+    snprintf(mend, sizeof(mend), "callgate hook install %s --policy FILE",
+             only != NULL ? only->name : "HOST");
+    if (found == 0) {
+        doctor_fault(d, mend, "no hook of callgate's is installed; looked at %.*s",
+                     SLICE_FMT(buf_slice_of(&looked)));
+        check_without_hook(d);
+    }
+    buf_finish(&looked);
+    printf("%u doctor_fault(s)\n", d->faults);
+    if (fflush(stdout) != 0) {
+        return EXIT_UNABLE;
+    }
+    return d->faults ? EXIT_NO : EXIT_YES;
+}
+
+static int run(int argc, char **argv)
+{
+    struct doctor d = {0};
+    const struct option_spec own[] = {
+        {"user", OPTION_FLAG, &d.user},
+        {"project", OPTION_FLAG, &d.project},
+        {"managed", OPTION_FLAG, &d.managed},
+        {"settings", OPTION_VALUE, &d.settings},
+    };
+    int code = options_read(&d.options, &command_doctor, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
+                            own, sizeof(own) / sizeof(*own));
+    if (code != -1) {
+        return code;
+    }
+    const struct host *host = d.options.argc == 1 ? host_find(d.options.argv[0]) : NULL;
+    if (d.options.argc > 1 || (d.options.argc == 1 && host == NULL)) {
+        code = usage_error(&command_doctor, "name one host: claude-code, gemini, codex, cursor or opencode");
+    } else if (d.settings != NULL && host == NULL) {
+        code = usage_error(&command_doctor, "--settings is of one host: name it");
+    } else {
+        code = doctor(&d, host);
+    }
+    options_finish(&d.options);
+    return code;
+}
+
+const struct command command_doctor = {"doctor", "prove that a deny comes through", usage, run};

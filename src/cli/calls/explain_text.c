@@ -1,0 +1,159 @@
+#include "cli/calls/explain_text.h"
+
+#include "base/utf8.h"
+#include "json/json.h"
+
+/* A call of megabytes is not repeated to a person. */
+#define CALL_SHOWN 400
+
+static void write_value(struct buf *out, const struct json_doc *doc, const struct json_value *object,
+                        const char *key)
+{
+    const struct json_value *value = json_get(doc, object, key);
+    if (json_is(value, JSON_STRING)) {
+        utf8_append_printable(out, json_str(value));
+    } else if (value != NULL) {
+        utf8_append_printable(out, json_text_of(doc, value));
+    }
+}
+
+static void write_quoted(struct buf *out, const struct json_doc *doc, const struct json_value *object,
+                         const char *key)
+{
+    const struct json_value *value = json_get(doc, object, key);
+    if (value != NULL) {
+        utf8_append_printable(out, json_text_of(doc, value));
+    }
+}
+
+static void write_decision(struct buf *out, const struct json_doc *doc, const struct json_value *decision)
+{
+    write_value(out, doc, decision, "kind");
+    if (json_get(doc, decision, "rule") != NULL) {
+        buf_text(out, " by rule '");
+        write_value(out, doc, decision, "rule");
+        buf_byte(out, '\'');
+    } else {
+        buf_text(out, ": no rule matches, and the tool needs none");
+    }
+    if (json_get(doc, decision, "reason") != NULL) {
+        buf_text(out, ": ");
+        write_value(out, doc, decision, "reason");
+    }
+    if (json_get(doc, decision, "approvers") != NULL) {
+        buf_text(out, ": waits for ");
+        write_value(out, doc, decision, "approvers");
+        buf_text(out, " approver(s)");
+    }
+}
+
+static void write_rule(struct buf *out, const struct json_doc *doc, const struct json_value *rule)
+{
+    buf_text(out, "    ");
+    write_value(out, doc, rule, "file");
+    buf_byte(out, ':');
+    write_value(out, doc, rule, "line");
+    buf_text(out, ": rule '");
+    write_value(out, doc, rule, "rule");
+    buf_text(out, "' (");
+    write_value(out, doc, rule, "effect");
+    buf_text(out, ", tier ");
+    write_value(out, doc, rule, "tier");
+    if (json_is(json_get(doc, rule, "matched"), JSON_TRUE)) {
+        buf_text(out, ") matches\n");
+        return;
+    }
+    if (json_get(doc, rule, "stopped") != NULL) {
+        buf_text(out, ") looks at the path, and this one cannot be resolved\n");
+        return;
+    }
+    buf_text(out, ") does not match: ");
+    write_value(out, doc, rule, "field");
+    if (json_get(doc, rule, "argument") != NULL) {
+        buf_text(out, ", argument ");
+        write_quoted(out, doc, rule, "argument");
+        buf_text(out, ",");
+    }
+    buf_text(out, " wants ");
+    write_quoted(out, doc, rule, "wanted");
+    if (json_get(doc, rule, "absent") != NULL || json_is(json_get(doc, rule, "got"), JSON_NULL)) {
+        buf_text(out, ", the call has none\n");
+        return;
+    }
+    buf_text(out, ", the call has ");
+    write_quoted(out, doc, rule, "got");
+    buf_byte(out, '\n');
+}
+
+static void write_reading(struct buf *out, const struct json_doc *doc, const struct json_value *reading)
+{
+    const struct json_value *rules = json_get(doc, reading, "rules"), *rule;
+    const struct json_value *path = json_get(doc, reading, "path");
+    buf_text(out, "  reading: ");
+    if (json_get(doc, reading, "server") != NULL) {
+        write_value(out, doc, reading, "server");
+        buf_byte(out, '/');
+    }
+    write_value(out, doc, reading, "tool");
+    if (path != NULL) {
+        buf_text(out, ", path ");
+        write_value(out, doc, reading, "path");
+        if (json_get(doc, reading, "from") != NULL) {
+            buf_text(out, " (from ");
+            write_quoted(out, doc, reading, "from");
+            buf_text(out, ", ");
+            write_value(out, doc, reading, "read");
+            if (json_get(doc, reading, "start") != NULL) {
+                buf_text(out, ", starting at ");
+                write_value(out, doc, reading, "start");
+            }
+            buf_text(out, ", by ");
+            write_value(out, doc, reading, "via");
+            buf_text(out, ", '..' ");
+            write_value(out, doc, reading, "dotdot");
+            buf_byte(out, ')');
+        }
+    } else if (slice_is(json_str(json_get(doc, reading, "kind")), "unreadable")) {
+        buf_text(out, ", a path that cannot be resolved");
+        if (json_get(doc, reading, "from") != NULL) {
+            buf_text(out, ": ");
+            write_quoted(out, doc, reading, "from");
+        }
+    } else {
+        buf_text(out, ", no path");
+    }
+    buf_byte(out, '\n');
+    for (rule = json_first(doc, rules); rule != NULL; rule = json_right(doc, rules, rule)) {
+        write_rule(out, doc, rule);
+    }
+    buf_text(out, "    -> ");
+    write_decision(out, doc, json_get(doc, reading, "decision"));
+    buf_byte(out, '\n');
+}
+
+void explain_text_write(struct buf *out, struct slice call, struct slice json)
+{
+    struct json_doc doc;
+    struct json_error error;
+    const struct json_options options = {.max_depth = 2 * LIMIT_JSON_DEPTH, .max_bytes = UINT32_MAX};
+    json_init(&doc);
+    if (json_parse(&doc, json, &options, &error)) {
+        const struct json_value *root = json_root(&doc), *list = json_get(&doc, root, "readings"), *reading;
+        utf8_append_printable(out, (struct slice){call.ptr, call.len < CALL_SHOWN ? call.len : CALL_SHOWN});
+        buf_text(out, call.len > CALL_SHOWN ? "…\n" : "\n");
+        write_decision(out, &doc, json_get(&doc, root, "decision"));
+        buf_byte(out, '\n');
+        if (json_is(list, JSON_ARRAY) && list->count == 0) {
+            buf_text(
+                out,
+                "  a call is "
+                "{\"tool\",\"input\"?,\"server\"?,\"sessionKey\"?:{\"channel\",\"thread\"},\"actor\"?}\n");
+        }
+        for (reading = json_first(&doc, list); reading != NULL; reading = json_right(&doc, list, reading)) {
+            write_reading(out, &doc, reading);
+        }
+    } else {
+        out->failed = true;
+    }
+    json_finish(&doc);
+}

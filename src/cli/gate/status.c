@@ -1,0 +1,155 @@
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "cli/commands.h"
+#include "cli/gate/refusal_text.h"
+#include "cli/gate/standard_policies.h"
+#include "cli/options.h"
+
+static const char usage[] =
+    "usage: callgate status [--format text|json] [--state DIR] [--cwd DIR] [--home DIR]\n\n"
+    "Shows the running gates, the policy of each, a refused reload that is due for review, how many "
+    "requests\n"
+    "wait, and the standard places: which files a command without --policy uses here, and why one is not "
+    "used.\n";
+
+static void write_string(struct buf *out, const struct json_doc *doc, const struct json_value *object,
+                         const char *key)
+{
+    const struct json_value *value = json_get(doc, object, key);
+    if (json_is(value, JSON_STRING)) {
+        utf8_append_printable(out, json_str(value));
+    } else if (json_is(value, JSON_NUMBER)) {
+        buf_slice(out, json_str(value));
+    } else {
+        buf_byte(out, '-');
+    }
+}
+
+static void write_files(struct buf *out, const struct json_doc *doc, const struct json_value *policy)
+{
+    const struct json_value *files = json_get(doc, policy, "files"), *f;
+    for (f = files != NULL ? json_first(doc, files) : NULL; f != NULL; f = json_right(doc, files, f)) {
+        buf_text(out, "    file     ");
+        write_string(out, doc, f, "file");
+        buf_text(out, "  (tier ");
+        write_string(out, doc, f, "tier");
+        buf_text(out, ", ");
+        write_string(out, doc, f, "rules");
+        buf_text(out, " rules, ");
+        write_string(out, doc, f, "state");
+        if (json_get(doc, f, "why") != NULL) {
+            buf_text(out, ": ");
+            write_string(out, doc, f, "why");
+        }
+        buf_text(out, ")\n");
+    }
+}
+
+static void write_gate(struct buf *out, const struct json_doc *doc, const struct json_value *gate)
+{
+    const struct json_value *policy = json_get(doc, gate, "policy"),
+                            *refused = json_get(doc, gate, "refused");
+    buf_text(out, "gate ");
+    write_string(out, doc, gate, "pid");
+    buf_text(out, "  ");
+    write_string(out, doc, gate, "surface");
+    buf_text(out, "  server ");
+    write_string(out, doc, gate, "server");
+    buf_text(out, "  since ");
+    write_string(out, doc, gate, "started");
+    buf_text(out, "\n    policy   generation ");
+    write_string(out, doc, policy, "generation");
+    buf_text(out, " of ");
+    write_string(out, doc, policy, "loaded");
+    buf_text(out, ": ");
+    write_string(out, doc, policy, "rules");
+    buf_text(out, " rules, ");
+    write_string(out, doc, policy, "warnings");
+    buf_text(out, " warnings\n    digest   ");
+    write_string(out, doc, policy, "digest");
+    buf_byte(out, '\n');
+    write_files(out, doc, policy);
+    if (json_is(refused, JSON_OBJECT)) {
+        buf_text(out, "    REFUSED RELOAD at ");
+        write_string(out, doc, refused, "when");
+        buf_byte(out, '\n');
+        refusal_text_write(out, doc, refused, "      ");
+        buf_text(out, "      'callgate dismiss' takes it off this list; so does a reload that succeeds\n");
+    }
+}
+
+static void write_text(struct buf *out, const struct buf *json, size_t waiting, const struct path_base *base)
+{
+    struct json_doc doc;
+    struct json_error error;
+    struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
+    json_init(&doc);
+    if (json_parse(&doc, buf_slice_of(json), &options, &error)) {
+        const struct json_value *list = json_root(&doc), *v;
+        if (list->count == 0) {
+            buf_text(out, "No gate is running.\n");
+        }
+        for (v = json_first(&doc, list); v != NULL; v = json_right(&doc, list, v)) {
+            write_gate(out, &doc, v);
+        }
+    }
+    buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
+    buf_text(out, "standard places, used here without --policy:\n");
+    standard_policies_write(out, base, false);
+    json_finish(&doc);
+}
+
+static void write_json(struct buf *out, const struct buf *gates, size_t waiting, const struct path_base *base)
+{
+    buf_printf(out, "{\"gates\":%.*s,\"waiting\":%zu,\"places\":", SLICE_FMT(buf_slice_of(gates)), waiting);
+    standard_policies_write(out, base, true);
+    buf_text(out, "}\n");
+}
+
+static int status(const struct options *options)
+{
+    struct buf gates, out, error;
+    struct request *requests = NULL;
+    size_t waiting = 0;
+    int code = EXIT_UNABLE;
+    buf_init(&gates, LIMIT_MESSAGE_BYTES);
+    buf_init(&out, (size_t)64 << 20);
+    buf_init(&error, 4096);
+    bool absent = options_state_is_absent(options);
+    struct people *people = absent ? NULL : people_open(options->state_dir, &error);
+    if (absent) {
+        buf_text(&gates, "[]");
+    }
+    if (absent || (people != NULL && people_waiting(people, &requests, &waiting, &error) &&
+                   gates_write_json(options->state_dir, &gates, &error))) {
+        if (options->json) {
+            write_json(&out, &gates, waiting, &options->base);
+        } else {
+            write_text(&out, &gates, waiting, &options->base);
+        }
+        code = print(&out);
+    } else {
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
+    people_close(people);
+    buf_finish(&gates);
+    buf_finish(&out);
+    buf_finish(&error);
+    return code;
+}
+
+static int run(int argc, char **argv)
+{
+    struct options options;
+    int code = options_read(&options, &command_status, argc, argv,
+                            TAKES_STATE | TAKES_FORMAT | TAKES_PATHS | TAKES_NO_WORDS, NULL, 0);
+    if (code != -1) {
+        return code;
+    }
+    code = status(&options);
+    options_finish(&options);
+    return code;
+}
+
+const struct command command_status = {"status", "show the running gates and their policies", usage, run};

@@ -1,0 +1,164 @@
+#include "host/internal.h"
+
+/* The input counts its depth from itself, one level down. */
+static const struct json_options message_options = {
+    .max_depth = LIMIT_JSON_DEPTH + 1,
+    .max_bytes = LIMIT_MESSAGE_BYTES,
+};
+static const struct json_options input_options = {
+    .max_depth = LIMIT_JSON_DEPTH,
+    .max_bytes = LIMIT_MESSAGE_BYTES,
+};
+
+/* Far more than a message and its names need; the message itself is not in here. */
+#define MESSAGE_ARENA_CEILING ((size_t)64 << 20)
+
+bool host_message_init(struct host_message *message)
+{
+    *message = (struct host_message){0};
+    json_init(&message->doc);
+    json_init(&message->inner);
+    buf_init(&message->text, 2 * (size_t)LIMIT_MESSAGE_BYTES);
+    arena_init(&message->arena, MESSAGE_ARENA_CEILING);
+    return true;
+}
+
+void host_message_finish(struct host_message *message)
+{
+    json_finish(&message->doc);
+    json_finish(&message->inner);
+    buf_finish(&message->text);
+    arena_finish(&message->arena);
+}
+
+bool message_fault(struct host_message *message, const char *phrase)
+{
+    message->fault = phrase;
+    return false;
+}
+
+static bool parse(struct host_message *message, struct json_doc *doc, struct slice text,
+                  const struct json_options *options)
+{
+    struct json_error error = {.code = JSON_ERROR_SYNTAX};
+    if (json_parse(doc, text, options, &error)) {
+        return true;
+    }
+    switch (error.code) {
+    case JSON_ERROR_MEMORY:
+        return false;
+    case JSON_ERROR_DEPTH:
+    case JSON_ERROR_SIZE:
+        message->over_limit = true;
+        return false;
+    case JSON_ERROR_UTF8:
+        return message_fault(message, "not valid UTF-8");
+    case JSON_ERROR_BOM:
+        return message_fault(message, "begins with a byte order mark");
+    case JSON_ERROR_SURROGATE:
+        return message_fault(message, "a lone surrogate escape");
+    case JSON_ERROR_DUPLICATE:
+        return message_fault(message, "a repeated key");
+    case JSON_ERROR_SYNTAX:
+    case JSON_OK:
+        break;
+    }
+    return message_fault(message, "not JSON");
+}
+
+bool host_message_read(struct host_message *message, const struct host *host,
+                       const struct host_event *expected, struct slice text, const struct host_places *places)
+{
+    message->event = expected;
+    if (!parse(message, &message->doc, text, &message_options)) {
+        return false;
+    }
+    if (!json_is(json_root(&message->doc), JSON_OBJECT)) {
+        return message_fault(message, "not an object");
+    }
+    return host->read(message, places);
+}
+
+/* ---- Parts ---- */
+
+bool message_text(struct host_message *message, const char *key, const char *phrase, struct slice *ret_text)
+{
+    const struct json_value *value = json_get(&message->doc, json_root(&message->doc), key);
+    if (!json_is(value, JSON_STRING) || value->str_len == 0) {
+        return message_fault(message, phrase);
+    }
+    *ret_text = json_str(value);
+    return true;
+}
+
+bool message_take_event(struct host_message *message, const struct host *host, const char *key)
+{
+    struct slice name;
+    if (!message_text(message, key, "the event's name is not a non-empty string", &name)) {
+        return false;
+    }
+    const struct host_event *event = host_event_find(host, name);
+    if (event != NULL) {
+        message->event = event;
+    }
+    for (const char *const *silent = host->silent; *silent != NULL && event == NULL; silent++) {
+        message->silent = message->silent || slice_is(name, *silent);
+    }
+    return true;
+}
+
+bool message_take_session(struct host_message *message, const char *key)
+{
+    return message_text(message, key, "the session's id is not a non-empty string", &message->session);
+}
+
+bool message_take_cwd(struct host_message *message, const char *key)
+{
+    static const char phrase[] = "the working directory is not an absolute path";
+    if (!message_text(message, key, phrase, &message->cwd)) {
+        return false;
+    }
+    return message->cwd.ptr[0] == '/' ? true : message_fault(message, phrase);
+}
+
+static bool take_object(struct host_message *message, const struct json_doc *doc,
+                        const struct json_value *input)
+{
+    if (!json_is(input, JSON_OBJECT)) {
+        return message_fault(message, "the tool's input is not an object");
+    }
+    if (!json_within_depth(doc, input, LIMIT_JSON_DEPTH)) {
+        message->over_limit = true;
+        return false;
+    }
+    if (call_names_clash(doc, input)) {
+        return message_fault(message, "two argument names that differ only by case");
+    }
+    message->input_doc = doc;
+    message->input = input;
+    return true;
+}
+
+bool message_take_input(struct host_message *message, const struct json_value *input)
+{
+    return take_object(message, &message->doc, input);
+}
+
+bool message_take_input_text(struct host_message *message, struct slice text)
+{
+    if (!parse(message, &message->inner, text, &input_options)) {
+        return false;
+    }
+    return take_object(message, &message->inner, json_root(&message->inner));
+}
+
+bool message_take_name(struct host_message *message, struct slice tool)
+{
+    message->names = arena_array(&message->arena, 1, sizeof(*message->names));
+    if (message->names == NULL) {
+        return false;
+    }
+    message->names[0] = (struct call_name){.tool = tool};
+    message->name_count = 1;
+    return true;
+}

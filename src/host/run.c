@@ -1,0 +1,304 @@
+/* One run of a hook: a message in, the host's answer out. */
+#include "host/host.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "host/emergency.h"
+#include "host/internal.h"
+
+/* All that we do without people is done within this, or denied. */
+#define MACHINE_MS 10000u
+
+/* We give up this long before the deadline, so that what became of the call is journalled. */
+#define MARGIN_MS 250u
+
+/* How often a held call looks for what people said. */
+#define LOOK_MS 50u
+
+const struct host *const hosts[] = {
+    &host_claude_code, &host_gemini, &host_codex, &host_cursor, &host_opencode,
+};
+const size_t host_count = sizeof(hosts) / sizeof(*hosts);
+
+const struct host *host_find(const char *name)
+{
+    for (size_t i = 0; i < host_count; i++) {
+        if (strcmp(hosts[i]->name, name) == 0) {
+            return hosts[i];
+        }
+    }
+    return NULL;
+}
+
+const struct host_event *host_event_find(const struct host *host, struct slice name)
+{
+    for (size_t i = 0; i < host->event_count; i++) {
+        if (slice_is(name, host->events[i].name)) {
+            return &host->events[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- Standard input ---- */
+
+/* Reads to the end, however long it is: a host whose writing fails may take that for a hook that failed.
+ * What is too long is read and forgotten; what never ends meets the deadline. */
+static bool read_message(int fd, struct buf *text, bool *ret_over_limit)
+{
+    static char rest[64 << 10];
+    *ret_over_limit = false;
+    for (;;) {
+        size_t size = sizeof(rest);
+        char *room = *ret_over_limit ? rest : buf_room(text, &size);
+        if (room == NULL) {
+            return false;
+        }
+        ssize_t n = read(fd, room, size);
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            struct pollfd readable = {.fd = fd, .events = POLLIN};
+            (void)!poll(&readable, 1, -1);
+            continue;
+        }
+        if (n < 0 && errno != EINTR) {
+            return false;
+        }
+        if (n == 0) {
+            return true;
+        }
+        if (n > 0 && !*ret_over_limit) {
+            buf_added(text, (size_t)n);
+        }
+        *ret_over_limit = *ret_over_limit || text->len > LIMIT_MESSAGE_BYTES;
+    }
+}
+
+/* ---- The call ---- */
+
+struct run {
+    const struct host_hook_options *options;
+    struct host_message message;
+    struct gate *gate;
+    struct call call;
+};
+
+static void sleep_ms(uint32_t ms)
+{
+    struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)!nanosleep(&pause, NULL);
+}
+
+/* Waits until people have answered, or nearly until our deadline. What is not answered by then is denied, and
+ * the request stays open: the same call passes once it is approved. */
+static struct outcome wait_for_people(struct run *run, struct outcome outcome)
+{
+    uint32_t until = run->options->deadline_ms > 2 * MARGIN_MS ? run->options->deadline_ms - MARGIN_MS : 0;
+    while (outcome.kind == OUTCOME_HELD) {
+        bool late = emergency_elapsed() >= until;
+        struct held held = outcome.held;
+        if (late || (gate_people_moved(run->gate) && gate_held_state(run->gate, &held) != REQUEST_WAITING)) {
+            outcome = gate_judge(run->gate, &run->call, &held, (struct slice){0});
+            if (!gate_commit(run->gate) || (late && outcome.kind != OUTCOME_ALLOW)) {
+                return (struct outcome){.kind = OUTCOME_DENY};
+            }
+            continue;
+        }
+        gate_tick(run->gate);
+        sleep_ms(LOOK_MS);
+    }
+    return outcome;
+}
+
+/* Whether a call that people must approve goes before the host's user, and not before ours. */
+static bool host_asks(const struct run *run, uint32_t needed)
+{
+    const struct host_event *event = run->message.event;
+    if (needed != 1 || (event->ask == NULL && !event->dialog)) {
+        return false; /* one user is one person; and some hosts do not heed the question */
+    }
+    switch (run->options->asking) {
+    case HOST_ASKING_AUTO:
+        return event->dialog || run->message.mode == HOST_MODE_ASKS;
+    case HOST_ASKING_HOST:
+        return event->dialog || run->message.mode != HOST_MODE_ASKS_NOBODY;
+    case HOST_ASKING_CALLGATE:
+        break;
+    }
+    return false;
+}
+
+static enum host_answer answer_to_allow(const struct run *run)
+{
+    bool grant = run->options->grant && run->message.event->allow != NULL && run->message.name_count == 1 &&
+                 gate_judged_by_rules(run->gate);
+    return grant ? HOST_ALLOW : HOST_NONE;
+}
+
+/* Asks without holding first: only the door knows whether people must answer, and how many. */
+static enum host_answer judge(struct run *run)
+{
+    bool may_ask = host_asks(run, 1);
+    struct outcome outcome = may_ask ? gate_judge_unheld(run->gate, &run->call)
+                                     : gate_judge(run->gate, &run->call, NULL, (struct slice){0});
+    if (outcome.kind == OUTCOME_HELD && may_ask && !host_asks(run, outcome.held.needed)) {
+        outcome = gate_judge(run->gate, &run->call, NULL, (struct slice){0});
+    }
+    if (!gate_commit(run->gate)) {
+        return HOST_DENY;
+    }
+    if (outcome.kind == OUTCOME_HELD && outcome.held.number == 0) {
+        return run->message.event->ask != NULL ? HOST_ASK : HOST_NONE;
+    }
+    if (outcome.kind == OUTCOME_HELD) {
+        emergency_deadline(run->options->deadline_ms);
+        outcome = wait_for_people(run, outcome);
+    }
+    return outcome.kind == OUTCOME_ALLOW ? answer_to_allow(run) : HOST_DENY;
+}
+
+/* A message that cannot be read is denied and journalled like a call. */
+static enum host_answer deny_unreadable(struct run *run)
+{
+    const struct host_message *message = &run->message;
+    struct call_defaults defaults = {
+        .channel = slice_of(run->options->host->name),
+        .thread = message->session.ptr != NULL ? message->session : (struct slice){"", 0},
+        .actor = ACTOR_CLAUDE_PROCESS,
+    };
+    struct slice tool = message->name_count ? message->names[0].tool : (struct slice){"", 0};
+    uint32_t cause = message->over_limit      ? CAUSE_OVER_LIMIT
+                     : message->fault != NULL ? CAUSE_MALFORMED
+                                              : CAUSE_INTERNAL;
+    struct slice phrase = message->fault != NULL ? slice_of(message->fault) : (struct slice){"", 0};
+    (void)gate_judge_unreadable(run->gate, cause, tool, phrase, &defaults);
+    (void)!gate_commit(run->gate);
+    return HOST_DENY;
+}
+
+static bool is_excepted(const struct run *run)
+{
+    const struct host_message *message = &run->message;
+    size_t excepted = 0;
+    for (size_t i = 0; i < message->name_count; i++) {
+        bool found = false;
+        for (size_t j = 0; j < run->options->except_count && message->names[i].has_server; j++) {
+            found = found || slice_is(message->names[i].server, run->options->except[j]);
+        }
+        excepted += found;
+    }
+    /* However its name is understood, it is a call to a server behind a gate. */
+    return !message->server_unknown && message->name_count > 0 && excepted == message->name_count;
+}
+
+/* ---- The run ---- */
+
+static void say_lines(const struct host_hook_options *options, struct buf *text)
+{
+    buf_byte(text, '\0');
+    for (char *line = text->ptr, *end; buf_ok(text) && line != NULL && *line; line = end + 1) {
+        end = line + strcspn(line, "\n");
+        bool last = *end == '\0';
+        *end = '\0';
+        options->say(line);
+        if (last) {
+            break;
+        }
+    }
+}
+
+static struct gate *open_gate(const struct host_hook_options *options)
+{
+    char surface[64] = "hook ";
+    struct gate_options gate_options = {
+        .surface = surface,
+        .sources = options->sources,
+        .state_dir = options->state_dir,
+        .base = options->base,
+        .fsync = options->fsync,
+        .journal_optional = options->journal_optional,
+        .brief = true,
+        .say = options->say,
+    };
+    struct buf error;
+    memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof(surface) - 6));
+    buf_init(&error, 1u << 20);
+    struct gate *gate = NULL;
+    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments)) {
+        gate = gate_open(&gate_options, &error);
+    }
+    if (error.len) {
+        say_lines(options, &error);
+    }
+    buf_finish(&error);
+    return gate;
+}
+
+static enum host_answer decide_message(struct run *run, bool readable)
+{
+    struct host_message *message = &run->message;
+    if (!readable || (message->server_unknown && !names_of_every_server(message, gate_policy(run->gate)))) {
+        return deny_unreadable(run);
+    }
+    struct path_base base = run->options->base;
+    struct slice *roots =
+        arena_array(&message->arena, base.root_count + message->root_count + 1, sizeof(*roots));
+    if (roots == NULL) {
+        return HOST_DENY;
+    }
+    for (size_t i = 0; i < base.root_count + message->root_count; i++) {
+        roots[i] = i < base.root_count ? base.roots[i] : message->roots[i - base.root_count];
+    }
+    base.cwd = message->cwd;
+    base.roots = roots;
+    base.root_count += message->root_count;
+    gate_start_from(run->gate, &base);
+    run->call = (struct call){
+        .names = message->names,
+        .name_count = message->name_count,
+        .channel = slice_of(run->options->host->name),
+        .thread = message->session,
+        .actor = ACTOR_CLAUDE_PROCESS,
+        .doc = message->input_doc,
+        .input = message->input,
+    };
+    return judge(run);
+}
+
+static enum host_answer run_message(struct run *run, struct slice text)
+{
+    const struct host_hook_options *options = run->options;
+    struct host_places places = {.home = options->base.home};
+    bool readable = !run->message.over_limit &&
+                    host_message_read(&run->message, options->host, options->event, text, &places);
+    emergency_event(run->message.event);
+    if (readable && run->message.silent) {
+        return HOST_NONE;
+    }
+    if (readable && is_excepted(run)) {
+        return HOST_NONE;
+    }
+    run->gate = open_gate(options);
+    return run->gate != NULL ? decide_message(run, readable) : HOST_DENY;
+}
+
+enum host_answer host_hook_run(const struct host_hook_options *options, const struct host_event **ret_event)
+{
+    struct run run = {.options = options};
+    struct buf text;
+    enum host_answer answer = HOST_DENY;
+    bool over_limit;
+    emergency_deadline(options->deadline_ms < MACHINE_MS ? options->deadline_ms : MACHINE_MS);
+    buf_init(&text, (size_t)LIMIT_MESSAGE_BYTES + (256u << 10));
+    if (host_message_init(&run.message)) {
+        run.message.event = options->event;
+        if (read_message(options->in, &text, &over_limit)) {
+            run.message.over_limit = over_limit;
+            answer = run_message(&run, buf_slice_of(&text));
+        }
+        *ret_event = run.message.event;
+    }
+    return answer;
+}

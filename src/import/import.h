@@ -1,0 +1,37 @@
+/* Permission lists of coding agents' settings as a policy document, and what of them cannot be one.
+ *
+ * Nothing becomes wider: what can't be said exactly becomes a rule that covers more of a deny or an ask, less
+ * of an allow, or stays out, and the report says which. Owns nothing of its caller's. */
+#ifndef IMPORT_IMPORT_H
+#define IMPORT_IMPORT_H
+
+#include "policy/policy.h"
+
+struct import_file {
+    struct slice name; /* as the person gave it */
+    struct slice dir;  /* absolute: where the file lies */
+    struct slice text;
+};
+
+struct import_options {
+    const struct path_base *base; /* what prefixes are resolved from, to see that the rules load */
+    struct slice project; /* absolute: what `/path` starts from; ptr NULL: told by where a file lies */
+};
+
+struct import_result {
+    struct buf document; /* the policy document, laid out */
+    struct buf report;   /* lines for people, one for each entry and each setting */
+    uint32_t rules;
+    uint32_t kept, changed, left_out; /* entries and settings */
+};
+
+void import_result_init(struct import_result *result);
+void import_result_finish(struct import_result *result);
+
+/* Claude Code: permissions.deny, ask and allow of all files together, which are merged there too. False, with
+ * lines for people in ret_error, when a file cannot be read as settings or memory ran out. */
+MUST_USE bool import_claude_settings(const struct import_file *files, size_t count,
+                                     const struct import_options *options, struct import_result *ret_result,
+                                     struct buf *ret_error);
+
+#endif
