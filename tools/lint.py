@@ -16,7 +16,7 @@ BANNED = {
     r"\b(rand|random|srand)\s*\(": "not a cryptographic source",
     r"\b(tmpnam|mktemp|tempnam)\s*\(": "a race",
 }
-ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "gate", "mcp", "host", "install", "import",
+ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "people", "gate", "mcp", "host", "install", "import",
          "relay", "console",
          "cli"]
 # Which rooms a room may include. The surfaces (mcp, host, relay, console) do not see one another.
