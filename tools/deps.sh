@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 need=${1:-check}
 
 build_packages="gcc make meson ninja-build pkg-config python3 libuv1-dev libssl-dev libsqlite3-dev scdoc"
-check_packages="$build_packages libjansson-dev clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev valgrind
+check_packages="$build_packages libjansson-dev libcurl4-openssl-dev clang-14 clang-format-14 clang-tidy-14 libclang-rt-14-dev valgrind
 	g++ git procps"
 
 packages=$build_packages

@@ -22,7 +22,9 @@
     EACH(hook) \
     EACH(import) \
     EACH(journal) \
+    EACH(notices) \
     EACH(pending) \
+    EACH(people) \
     EACH(refuse) \
     EACH(relay) \
     EACH(reload) \
