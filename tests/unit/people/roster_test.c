@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/check.h"
 #include "people/roster.h"
+#include "tests/check.h"
 
 static void refuse(const char *text, const char *want)
 {
