@@ -9,4 +9,8 @@
  * such an output fails. False when that cannot be done. */
 MUST_USE bool standard_hold(void);
 
+/* Writes a text to standard error as far as it goes without waiting for a reader. False when some of it is lost,
+ * because nobody empties the pipe, the socket or the terminal: a gate must go on judging then. */
+MUST_USE bool standard_error_offer(struct slice text);
+
 #endif

@@ -30,6 +30,10 @@ int usage_error(const struct command *command, const char *format, ...) __attrib
 /* The umask that the program was started with, for the processes that it starts; its own is 077. */
 extern mode_t umask_at_start;
 
+/* From now on a message that standard error has no room for is lost, and counted, instead of waited with: for
+ * commands on which an agent's calls wait. */
+void say_without_waiting(void);
+
 /* A message to standard error: "callgate: …\n". */
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/standard.h"
 #include "base/utf8.h"
 #include "policy/schema.h"
 
@@ -15,14 +16,46 @@
 #define HELP_OPTION      1
 #define FIRST_OPTION     1000
 
+/* Of a program that must go on whatever becomes of its messages. */
+static bool messages_never_wait;
+static uint64_t messages_lost;
+
+void say_without_waiting(void)
+{
+    messages_never_wait = true;
+}
+
+/* Gives a text that may be shown to standard error. */
+static void deliver(struct slice text)
+{
+    if (!messages_never_wait) {
+        fwrite(text.ptr, 1, text.len, stderr);
+        return;
+    }
+    if (messages_lost > 0) {
+        char line[96];
+        snprintf(line, sizeof(line), "callgate: %llu message(s) were lost: nobody read standard error\n",
+                 (unsigned long long)messages_lost);
+        if (!standard_error_offer(slice_of(line))) {
+            messages_lost++;
+            return;
+        }
+        messages_lost = 0;
+    }
+    if (!standard_error_offer(text)) {
+        messages_lost++;
+    }
+}
+
 /* Names of files and arguments may hold anything: a terminal is shown what it may be shown. */
-static void write_message(const char *format, va_list args)
+static void write_message(const char *before, const char *format, va_list args, const char *after)
 {
     char *text = NULL;
     struct buf out;
     int len = vasprintf(&text, format, args);
     struct slice rest = {text, len > 0 ? (size_t)len : 0};
     buf_init(&out, (size_t)1 << 30);
+    buf_text(&out, before);
     while (rest.len > 0) {
         const char *end = memchr(rest.ptr, '\n', rest.len);
         size_t line = end != NULL ? (size_t)(end - rest.ptr) : rest.len;
@@ -32,10 +65,11 @@ static void write_message(const char *format, va_list args)
         }
         rest = slice_from(rest, end != NULL ? line + 1 : line);
     }
+    buf_text(&out, after);
     if (len >= 0 && buf_ok(&out)) {
         say_lines(&out);
     } else {
-        fputs("no memory to say what is wrong", stderr);
+        deliver(SLICE("callgate: no memory to say what is wrong\n"));
     }
     buf_finish(&out);
     free(text);
@@ -44,28 +78,27 @@ static void write_message(const char *format, va_list args)
 int usage_error(const struct command *command, const char *format, ...)
 {
     va_list args;
-    fprintf(stderr, "callgate %s: ", command->name);
+    char before[64], after[96];
+    snprintf(before, sizeof(before), "callgate %s: ", command->name);
+    snprintf(after, sizeof(after), "\nTry 'callgate %s --help'.\n", command->name);
     va_start(args, format);
-    write_message(format, args);
+    write_message(before, format, args, after);
     va_end(args);
-    fprintf(stderr, "\nTry 'callgate %s --help'.\n", command->name);
     return EXIT_UNABLE;
 }
 
 void say(const char *format, ...)
 {
     va_list args;
-    fputs("callgate: ", stderr);
     va_start(args, format);
-    write_message(format, args);
+    write_message("callgate: ", format, args, "\n");
     va_end(args);
-    fputc('\n', stderr);
 }
 
 void say_lines(const struct buf *lines)
 {
     if (lines->len > 0) {
-        fwrite(lines->ptr, 1, lines->len, stderr);
+        deliver((struct slice){lines->ptr, lines->len});
     }
 }
 

@@ -2,8 +2,10 @@
 """test.py CALLGATE [MCP_SERVER]: the commands of a policy author and an operator, each as a person calls it.
 
 Ends with 'N passed, N failed'. MCP_SERVER is a server that answers every call (bench/mcp_server)."""
+import fcntl
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -293,6 +295,9 @@ class Gate:
         self.process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": self.id, "method": "tools/call", "params": {
             "name": tool, "arguments": arguments or {}}}) + "\n")
         self.process.stdin.flush()
+        if not select.select([self.process.stdout], [], [], 30)[0]:
+            self.process.kill()
+            raise TimeoutError(f"no answer to {tool} within 30 s")
         answer = json.loads(self.process.stdout.readline())
         return "denied" if answer["result"].get("isError") else "ran"
 
@@ -432,6 +437,25 @@ def test_reload_under_load():
         check("by either policy", rules == {"one", "two"} and "policy.loaded" in kinds, (rules, kinds))
 
 
+def test_unread_messages():
+    """A gate whose messages nobody reads goes on judging, and says later how many were lost."""
+    with Folder() as f:
+        policy = f.write("p.json", [DENY_RM, ALLOW_LS])
+        gate = Gate(f, policy)
+        fcntl.fcntl(gate.process.stderr, fcntl.F_SETPIPE_SZ, 4096)
+        for _ in range(200):
+            gate.process.send_signal(signal.SIGHUP)
+            check("judged all the same", gate.call("rm") == "denied")
+        os.set_blocking(gate.process.stderr.fileno(), False)
+        os.read(gate.process.stderr.fileno(), 1 << 16)
+        for _ in range(3):
+            gate.process.send_signal(signal.SIGHUP)
+            gate.call("ls")
+        said = os.read(gate.process.stderr.fileno(), 1 << 16).decode()
+        check("what was lost is counted", "message(s) were lost: nobody read standard error" in said, said)
+        gate.close()
+
+
 test_explain()
 test_policy_tests()
 test_diff()
@@ -444,5 +468,6 @@ if SERVER:
     test_running_gate()
     test_no_weakening()
     test_reload_under_load()
+    test_unread_messages()
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed > 0)

@@ -231,6 +231,7 @@ static int start(struct options *options, const struct run_options *own)
     if (proxy.session.gate == NULL) {
         return EXIT_UNABLE;
     }
+    say_without_waiting();
     code = proxy_run(&proxy);
     gate_close(proxy.session.gate);
     return code;

@@ -59,6 +59,7 @@ static int relay(struct options *options, const char *channel, const char *threa
         .in = 0,
         .out = 1,
     };
+    say_without_waiting();
     int code = relay_run(&relay_options) == 0 ? EXIT_YES : EXIT_UNABLE;
     gate_close(gate);
     return code;
