@@ -16,11 +16,13 @@ BANNED = {
     r"\b(rand|random|srand)\s*\(": "not a cryptographic source",
     r"\b(tmpnam|mktemp|tempnam)\s*\(": "a race",
 }
-ROOMS = ["base", "json", "path", "call", "policy", "analysis", "approval", "journal", "people", "gate", "mcp", "host", "install", "import",
+ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "analysis", "approval", "journal", "people", "gate", "mcp", "host", "install", "import",
          "relay", "console",
          "cli"]
 # Which rooms a room may include. The surfaces (mcp, host, relay, console) do not see one another.
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}
+BELOW["url"] -= {"path"}
+BELOW["command"] -= {"path"}
 BELOW["journal"] -= {"approval", "analysis", "policy", "path"}
 BELOW["approval"] -= {"analysis", "policy", "path"}
 for surface in ("mcp", "host", "relay", "console"):
