@@ -1,22 +1,27 @@
 # The targets a person types. Meson and Ninja do the work; `make deps` installs what they need.
 
 PREFIX ?= /usr/local
-.PHONY: all deps deps-build demo check soak bench fuzz install format clean
+.PHONY: all deps deps-build deps-demo demo check soak bench fuzz install format clean
 
 all: deps-build build/build.ninja
 	@ninja -C build
 
 build/build.ninja: | deps-build
-	@meson setup build --prefix $(PREFIX) >/dev/null
+	@said=$$(meson setup build --prefix $(PREFIX)) || { echo "$$said" >&2; exit 1; }
 
 deps-build:
 	@tools/deps.sh build
+
+deps-demo:
+	@tools/deps.sh demo
 
 deps:
 	@tools/deps.sh check
 
 # The gate in front of a real MCP server, on real files.
-demo: deps all
+demo: deps-demo build/build.ninja
+	@echo "callgate: building build/callgate"
+	@ninja -C build --quiet
 	@tools/demo.sh
 
 # Everything that must hold; ends with "N passed, N failed".
@@ -40,8 +45,8 @@ install: all
 	@ninja -C build --quiet # or the prefix of the last time is what is installed
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 
-format:
-	@clang-format -i $$(git ls-files '*.c' '*.h')
+format: deps
+	@.venv/bin/clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
 	@rm -rf build build-*

@@ -13,6 +13,8 @@ import sys
 
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 COUNTS = re.compile(r"^(?:\w+: )?(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", re.M)
+TOOLS = os.path.join(TOP, ".venv", "bin")
+NODE = os.path.join(TOP, "tests", "e2e", "node")
 SANITIZE = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1"]
 
 passed = failed = skipped = 0
@@ -46,7 +48,7 @@ def build(folder, options, env=None):
     path = os.path.join(TOP, folder)
     env = dict(os.environ, **(env or {}))
     if not os.path.exists(os.path.join(path, "build.ninja")):
-        setup = subprocess.run(["meson", "setup", folder] + options, cwd=TOP, env=env, text=True,
+        setup = subprocess.run(["meson", "setup", folder, "-Dwerror=true"] + options, cwd=TOP, env=env, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if setup.returncode != 0:
             count(f"setup of {folder}", False, setup.stdout)
@@ -81,16 +83,17 @@ def tests(folder, suites, more=()):
 def style():
     """What a reader would stumble over: format, banned calls, long functions."""
     files = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=TOP, text=True, capture_output=True).stdout.split()
-    command("clang-format", ["clang-format", "--dry-run", "--Werror"] + files)
+    command("clang-format", [os.path.join(TOOLS, "clang-format"), "--dry-run", "--Werror"] + files)
     command("lint by grep", [sys.executable, "tools/lint.py"])
 
 
 def valgrind():
     """Unit tests and end-to-end tests with valgrind watching the program."""
     wrap = "valgrind --quiet --error-exitcode=99 --leak-check=full --trace-children=no"
-    tests("build", ["unit"], ["--wrap", wrap, "--timeout-multiplier", "20"])
+    tests("build-check", ["unit"], ["--wrap", wrap, "--timeout-multiplier", "20"])
     for name in ("policy", "hostile", "lifecycle"):
-        command(f"valgrind: {name}", ["node", f"tests/e2e/{name}.mjs", "--callgate", "build/callgate", "--under", "valgrind"])
+        command(f"valgrind: {name}", [NODE, f"tests/e2e/{name}.mjs", "--callgate",
+                                          "build-check/callgate", "--under", "valgrind"])
 
 
 def main():
@@ -104,14 +107,14 @@ def main():
             tests("build-asan", ["fuzz"])
     else:
         style()
-        if build("build", []):
-            tests("build", ["unit", "cases", "differential", "cli", "e2e", "install"])
+        if build("build-check", []):
+            tests("build-check", ["unit", "cases", "differential", "cli", "e2e", "install"])
             if args.soak:
-                tests("build", ["soak"])
+                tests("build-check", ["soak"])
                 valgrind()
         if build("build-asan", SANITIZE):
             tests("build-asan", ["unit", "cases", "cli", "e2e", "fuzz"])
-        build("build-clang", [], env={"CC": "clang-14"})
+        build("build-clang", [], env={"CC": "clang"})
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 1 if failed or not passed else 0
 

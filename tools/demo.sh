@@ -4,8 +4,7 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 callgate=${1:-$top/build/callgate}
 [ -x "$callgate" ] || { echo "demo: there is no $callgate; run make first" >&2; exit 2; }
-[ -d "$top/tests/e2e/node_modules" ] || { echo "demo: the npm packages are missing; run make deps first" >&2; exit 2; }
 dir=$(mktemp -d "${TMPDIR:-/tmp}/callgate-demo.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM
-node "$top/tests/e2e/demo.mjs" "$callgate" "$dir"
+"$top/tests/e2e/node" "$top/tests/e2e/demo.mjs" "$callgate" "$dir"
