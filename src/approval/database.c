@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define PATH_ROOM (PATH_MAX + 64)
+#define SUFFIX_ROOM 16 /* for the names of SQLite's own files beside it */
 
 /* What went wrong, and what to do. Never sqlite3_errmsg: it may quote what it was given. */
 static void explain(struct database *db, const char *what, int code)
@@ -210,11 +211,11 @@ bool database_open(struct database *db, const char *dir, const char *name, struc
     *db = (struct database){.connection = NULL};
     /* NOFOLLOW refuses a link anywhere in the path; those above the state directory are the caller's. */
     char *real = realpath(dir, NULL);
-    bool done = real != NULL && strlen(real) + strlen(name) + 16 < sizeof(path);
+    int length = real == NULL ? -1 : snprintf(path, sizeof(path), "%s/%s", real, name);
+    bool done = length >= 0 && (size_t)length + SUFFIX_ROOM < sizeof(path);
     if (!done) {
         (void)database_fail(db, "its directory cannot be found");
     } else {
-        (void)snprintf(path, sizeof(path), "%s/%s", real, name);
         done = prepare_files(db, path) && open_connection(db, path);
     }
     free(real);
