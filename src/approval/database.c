@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATH_ROOM (PATH_MAX + 64)
+#define PATH_ROOM   (PATH_MAX + 64)
 #define SUFFIX_ROOM 16 /* for the names of SQLite's own files beside it */
 
 /* What went wrong, and what to do. Never sqlite3_errmsg: it may quote what it was given. */
