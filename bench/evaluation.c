@@ -16,7 +16,8 @@
 
 #include "base/clock.h"
 #include "bench/synthetic.h"
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index.h"
 
 #define CALLS 1000u
 

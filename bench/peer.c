@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index.h"
 
 #define BATCH 64u
 

@@ -3,8 +3,9 @@
  */
 #include <string.h>
 
+#include "document/document.h"
 #include "fuzz.h"
-#include "policy/policy.h"
+#include "index/index.h"
 
 static const struct path_base base = {.cwd = {"/", 1}, .home = {"/nowhere", 8}};
 

@@ -4,7 +4,8 @@
 #ifndef ANALYSIS_ANALYSIS_H
 #define ANALYSIS_ANALYSIS_H
 
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index.h"
 
 /* Adds the warnings of SPEC.md section 7 to ret_warnings: shadow (within a tier, and cross-tier), broad,
  * missing-prefix, flattened-name; in order of file and place. Not quadratic in the number of rules. */

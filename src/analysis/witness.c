@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "index/index.h"
 
 #define TREE_NAMES  16
 #define FRESH_TRIES 256u

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index.h"
 
 struct cg_policy {
     struct policy *policy;

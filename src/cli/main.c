@@ -6,7 +6,7 @@
 
 #include "base/standard.h"
 #include "cli/commands.h"
-#include "policy/schema.h"
+#include "document/schema.h"
 
 mode_t umask_at_start;
 

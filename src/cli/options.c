@@ -10,7 +10,7 @@
 
 #include "base/standard.h"
 #include "base/utf8.h"
-#include "policy/schema.h"
+#include "document/schema.h"
 
 #define OWN_OPTIONS_MOST 24
 #define HELP_OPTION      1

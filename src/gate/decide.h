@@ -5,7 +5,7 @@
 #ifndef GATE_DECIDE_H
 #define GATE_DECIDE_H
 
-#include "policy/policy.h"
+#include "index/index.h"
 
 struct decider {
     struct readings readings; /* of the last call: what was judged */

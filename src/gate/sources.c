@@ -2,7 +2,7 @@
 
 #include "analysis/analysis.h"
 #include "base/utf8.h"
-#include "policy/schema.h"
+#include "document/schema.h"
 
 #include <errno.h>
 #include <fcntl.h>

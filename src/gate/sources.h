@@ -4,7 +4,7 @@
 #ifndef GATE_SOURCES_H
 #define GATE_SOURCES_H
 
-#include "policy/policy.h"
+#include "document/document.h"
 
 /* Always loaded by the surfaces, if it is there, at the admin tier, before all others. */
 #define SOURCES_ADMIN_FILE "/etc/callgate/policy.json"

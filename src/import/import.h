@@ -5,7 +5,7 @@
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
 
-#include "policy/policy.h"
+#include "document/document.h"
 
 struct import_file {
     struct slice name; /* as the person gave it */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "policy/load.h"
+#include "policy/policy.h"
 
 /* Begins a member of an object; the first has no comma before it. */
 static void member(struct buf *buf, bool *first, const char *name)

@@ -1,4 +1,7 @@
-#include "policy/index.h"
+/* Evaluation by the plain scan, and what the rule that is found decides. */
+#include <string.h>
+
+#include "policy/policy.h"
 
 int decision_rank(uint32_t kind)
 {
@@ -84,65 +87,32 @@ struct decision policy_scan(const struct policy *policy, const struct facts *fac
     return decide_by_default(&facts->names[reading->name]);
 }
 
-static inline struct decision by_index(const struct policy *policy, const struct facts *facts,
-                                       const struct reading *reading, const struct approvals *approvals)
+struct decision policy_decide_found(const struct policy *policy, const struct rule *rule,
+                                    enum match_field field, const struct facts *facts,
+                                    const struct reading *reading, const struct approvals *approvals)
 {
-    enum match_field field;
-    const struct rule *rule = index_find(policy, facts, reading, &field);
     if (rule == NULL) {
         return decide_by_default(&facts->names[reading->name]);
     }
     return field == FIELD_UNKNOWN ? stop_at(rule, facts) : decide_by_rule(policy, rule, approvals);
 }
 
-static inline struct decision decide(const struct policy *policy, const struct facts *facts,
-                                     const struct reading *reading, const struct approvals *approvals,
-                                     bool indexed)
-{
-    if (reading->name >= facts->name_count) {
-        return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-    }
-    return indexed ? by_index(policy, facts, reading, approvals)
-                   : policy_scan(policy, facts, reading, approvals, NULL);
-}
-
-/* Each reading by itself; the strictest stands, among equals the first. */
-static inline struct decision evaluate(const struct policy *policy, const struct facts *facts,
+/* Each reading by itself; the strictest stands, among equals the first. A call without a reading was not understood
+ * at all. */
+struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
                                        const struct reading *readings, size_t reading_count,
-                                       const struct approvals *approvals, bool indexed)
+                                       const struct approvals *approvals)
 {
-    if (reading_count == 0) { /* a call without a reading was not understood at all */
-        return (struct decision){.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
-    }
-    struct decision strictest = decide(policy, facts, &readings[0], approvals, indexed);
-    for (size_t i = 1; i < reading_count && strictest.kind != DECISION_DENY; i++) {
-        struct decision decision = decide(policy, facts, &readings[i], approvals, indexed);
-        if (decision_rank(decision.kind) > decision_rank(strictest.kind)) {
+    struct decision strictest = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+    for (size_t i = 0; i < reading_count && (i == 0 || strictest.kind != DECISION_DENY); i++) {
+        struct decision decision = {.kind = DECISION_DENY, .cause = CAUSE_INTERNAL};
+        if (readings[i].name < facts->name_count) {
+            decision = policy_scan(policy, facts, &readings[i], approvals, NULL);
+        }
+        if (i == 0 || decision_rank(decision.kind) > decision_rank(strictest.kind)) {
             strictest = decision;
             strictest.reading = (uint32_t)i;
         }
     }
     return strictest;
-}
-
-struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
-                                       const struct reading *readings, size_t reading_count,
-                                       const struct approvals *approvals)
-{
-    return evaluate(policy, facts, readings, reading_count, approvals, false);
-}
-
-struct decision policy_evaluate_indexed(const struct policy *policy, const struct facts *facts,
-                                        const struct reading *readings, size_t reading_count,
-                                        const struct approvals *approvals)
-{
-    return evaluate(policy, facts, readings, reading_count, approvals, true);
-}
-
-struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
-                                const struct reading *readings, size_t reading_count,
-                                const struct approvals *approvals)
-{
-    bool indexed = policy->order_count >= INDEX_LEAST_RULES;
-    return evaluate(policy, facts, readings, reading_count, approvals, indexed);
 }

@@ -1,3 +1,4 @@
+/* Why a call was decided as it was, rule by rule. */
 #include "policy/policy.h"
 
 const char *match_field_name(enum match_field field)
@@ -221,7 +222,7 @@ static void write_explanation(struct buf *buf, const struct policy *policy, cons
                               const struct facts *facts, const struct reading *readings, size_t reading_count,
                               const struct approvals *approvals)
 {
-    struct decision decision = policy_evaluate(policy, facts, readings, reading_count, approvals);
+    struct decision decision = policy_evaluate_linear(policy, facts, readings, reading_count, approvals);
     buf_text(buf, "{\"decision\":");
     decision_write_json(buf, policy, &decision);
     buf_printf(buf, ",\"reading\":%u,\"readings\":[", decision.reading);

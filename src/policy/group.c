@@ -1,7 +1,7 @@
 /* Groups of equivalent rules: equal tier, effect and canonical match. SPEC.md section 3. */
 #include <stdlib.h>
 
-#include "policy/load.h"
+#include "policy/policy_internal.h"
 
 static uint64_t mix(uint64_t hash, uint64_t word)
 {

@@ -2,8 +2,7 @@
 
 #include <stdlib.h>
 
-#include "policy/index.h"
-#include "policy/load.h"
+#include "policy/policy_internal.h"
 
 struct policy *policy_new(void)
 {
@@ -28,7 +27,9 @@ void policy_destroy(struct policy *policy)
         return;
     }
     policy_destroy(policy->assertion_space);
-    index_destroy(policy->index);
+    if (policy->index_destroy != NULL) {
+        policy->index_destroy(policy->index);
+    }
     path_prefixes_destroy(policy->prefixes);
     argument_lists_destroy(policy->arguments);
     intern_finish(&policy->symbols);
@@ -111,18 +112,7 @@ bool policy_seal(struct policy *policy)
     seal_rules(policy);
     bool good = seal_required(policy) && seal_arguments(policy) && path_prefixes_seal(policy->prefixes) &&
                 (policy->assertion_space == NULL || path_prefixes_seal(policy->assertion_space->prefixes)) &&
-                policy_group(policy) && index_build(policy);
+                policy_group(policy);
     intern_trim(&policy->symbols);
     return good;
-}
-
-uint32_t policy_longest_chain(const struct policy *policy, const struct rule **ret_first)
-{
-    *ret_first = policy->index->longest == 0 ? NULL : &policy->rules[policy->index->longest_first];
-    return policy->index->longest;
-}
-
-size_t policy_index_bytes(const struct policy *policy)
-{
-    return policy->index->bytes + (size_t)policy->order_count * sizeof(*policy->order);
 }

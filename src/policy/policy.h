@@ -1,5 +1,4 @@
-/* Policies: documents in, an immutable policy out; a call and its readings in, a decision out.
- * SPEC.md sections 2, 3, 5, 6 (liveness) and 11.
+/* Policies: rules, and what they decide of a call and its readings. SPEC.md sections 3, 5, 6 (liveness) and 11.
  *
  * A policy owns all that it holds, copies of the documents' strings included, until policy_destroy. After
  * policy_load it never changes and may be shared between threads. Evaluation allocates nothing, takes no lock
@@ -9,7 +8,6 @@
 
 #include "base/intern.h"
 #include "call/readings.h"
-#include "policy/finding.h"
 
 /* ---- Rules ---- */
 
@@ -122,7 +120,8 @@ struct policy {
     bool has_path_rules;        /* some rule has a pathPrefix or pathComponent */
     bool required_all;          /* the default set holds `*` */
     bool required_servers;      /* the default set holds an entry with a `/` */
-    struct policy_index *index; /* the room's own: see index.h */
+    struct policy_index *index; /* the index room's; NULL until index_build */
+    void (*index_destroy)(struct policy_index *index);
     struct policy_entry
         *entries; /* the documents' lists as written, in order: for digests, diff and explain */
     uint32_t entry_count;
@@ -138,31 +137,13 @@ static inline struct slice policy_text(const struct policy *policy, uint32_t sym
     return symbol ? intern_text(&policy->symbols, symbol) : (struct slice){"", 0};
 }
 
-/* How long the longest chain of rules is that a call must be compared with one by one, and the first of
- * them: rules that differ only in `actor`, or in arguments that many rules have. 0 without rules. */
-uint32_t policy_longest_chain(const struct policy *policy, const struct rule **ret_first);
-#define POLICY_LONG_CHAIN 64u /* longer ones are worth a warning */
+/* A policy without anything in it, for who fills it; NULL when memory ran out. */
+MUST_USE struct policy *policy_new(void);
 
-/* The bytes of what makes evaluation quick; the rules and their texts are not part of it. */
-size_t policy_index_bytes(const struct policy *policy);
+/* Makes what evaluation needs of a policy whose rules and lists are all there: the groups of equivalent rules, their
+ * speakers, the order of evaluation. False when memory ran out. */
+MUST_USE bool policy_seal(struct policy *policy);
 
-/* ---- Loading ---- */
-
-struct policy_source {
-    struct slice name; /* for messages: a file's path as the person gave it */
-    enum tier tier;
-    bool at_tier; /* false: the operator's own file, which may name any tier */
-    struct slice text;
-};
-
-/* Loads documents into one policy, all or nothing: every error of every source is added to ret_errors
- * (initialised and empty), in order, and the result is NULL if there is any, except that a workspace source
- * with errors is reported and left out. An id that a workspace source shares with another source is the
- * workspace source's error, whatever the order; of two workspace sources it is the later one's. base gives
- * the directory that prefixes start from, and the home directory. NULL without an error only when memory ran
- * out (ret_errors->failed). Warnings of loading itself (missing-prefix) come from lint. */
-MUST_USE struct policy *policy_load(const struct policy_source *sources, size_t count,
-                                    const struct path_base *base, struct findings *ret_errors);
 void policy_destroy(struct policy *policy);
 
 /* ---- Facts: a call looked up in a policy's symbols, once for all its readings ---- */
@@ -200,10 +181,8 @@ struct facts {
     struct facts_value channel_value, thread_value;
     uint8_t actor;
     bool input_unknown;
-    bool whole;
-    /* The call's top-level arguments that some rule has so; by key. Unless the facts are whole, what no rule
-     * depends on is not looked up: of the channel, the tool's name, the server, the thread and each argument,
-     * in this order, only the first two and what some rule has that has met all before it. */
+    /* The call's top-level arguments that some rule has so; by key. What no rule depends on may
+     * be left out: see facts_make. */
     struct match_arg *args;
     size_t arg_count;
     struct facts_value *atoms; /* those of them that are part of a key */
@@ -219,11 +198,9 @@ struct facts {
 MUST_USE bool facts_init(struct facts *facts);
 void facts_finish(struct facts *facts);
 
-/* Looks a call up. False when memory ran out. The facts borrow the call's slices and hold for this policy
- * only. */
-MUST_USE bool facts_make(struct facts *facts, const struct policy *policy, const struct call *call);
-
-/* The same with all that a rule by itself can be compared with: for who asks which field of a rule fails. */
+/* Looks a call up by the policy's symbols alone, with all that a rule by itself can be compared with: for the plain
+ * scan and for who asks which field of a rule fails. False when memory ran out. The facts borrow the call's slices
+ * and hold for this policy only. What is quick to look up and quick to judge is in index/index.h. */
 MUST_USE bool facts_make_whole(struct facts *facts, const struct policy *policy, const struct call *call);
 
 /* ---- Approvals, as evaluation sees them ---- */
@@ -280,11 +257,7 @@ int decision_rank(uint32_t kind);
 /* "allow", "require"; "deny" for whatever else it is. */
 const char *decision_kind_name(uint32_t kind);
 
-/* Decides: each reading by itself, the strictest stands, among equals the first. Pure. Uses the quick way
- * when the policy has one; policy_evaluate_linear is the plain scan that it must always equal. */
-struct decision policy_evaluate(const struct policy *policy, const struct facts *facts,
-                                const struct reading *readings, size_t reading_count,
-                                const struct approvals *approvals);
+/* Decides by the plain scan: each reading by itself, the strictest stands, among equals the first. Pure. */
 struct decision policy_evaluate_linear(const struct policy *policy, const struct facts *facts,
                                        const struct reading *readings, size_t reading_count,
                                        const struct approvals *approvals);
@@ -307,6 +280,12 @@ enum match_field {
 };
 enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
                               const struct reading *reading);
+
+/* What a rule that ended the evaluation of a reading decides, with how it matched (FIELD_ALL or FIELD_UNKNOWN); without
+ * a rule, what the default decides of a name. For who finds the rule in another way than policy_scan. */
+struct decision policy_decide_found(const struct policy *policy, const struct rule *rule,
+                                    enum match_field field, const struct facts *facts,
+                                    const struct reading *reading, const struct approvals *approvals);
 
 /* Sees each rule that is looked at, in the order of evaluation, and the first field that failed. */
 struct policy_visitor {
@@ -353,17 +332,5 @@ const char *effect_name(uint32_t effect);
 const char *tier_name(enum tier tier);
 bool tier_from_name(struct slice name, enum tier *ret_tier);
 const char *scope_name(enum scope scope);
-
-/* ---- The document's shape ---- */
-
-/* Appends a JSON Schema (2020-12) of policy documents, made from the table that drives validation. */
-void policy_write_schema(struct buf *buf);
-
-/* Appends a document in the one layout that all documents can be given, a line end behind it. Every member,
- * the order of rules, every string's value and every number's text are kept; members stand in one order,
- * strings have the shortest escapes, and a character that cannot be seen has one. `text` must be a document
- * that loads. Laying out what this gives changes nothing. False when memory ran out, or for a text that is no
- * strict JSON. */
-MUST_USE bool policy_write_layout(struct buf *buf, struct slice text);
 
 #endif

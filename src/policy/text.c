@@ -2,7 +2,8 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "policy/load.h"
+#include "policy/choice.h"
+#include "policy/policy.h"
 
 static const char *choice_name(const struct choice *choices, uint32_t value, const char *otherwise)
 {

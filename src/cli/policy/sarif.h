@@ -2,7 +2,7 @@
 #ifndef CLI_SARIF_H
 #define CLI_SARIF_H
 
-#include "policy/finding.h"
+#include "document/finding.h"
 
 void sarif_write(struct buf *out, const struct findings *errors, const struct findings *warnings);
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "../../check.h"
-#include "policy/index.h"
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index_internal.h"
 
 static inline struct path_base test_base(void)
 {

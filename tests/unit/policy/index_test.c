@@ -1,7 +1,7 @@
 /* The index against the plain scan: `index_test [PAIRS [SEED]]` decides so many random calls under random
  * policies both ways. The mixes are chosen to be hard on an index: values that few rules differ in, prefixes
  * inside one another, many arguments, every combination of fields, readings of every kind. */
-#include "policy/index.h"
+#include "index/index_internal.h"
 #include "support.h"
 
 static uint64_t state;

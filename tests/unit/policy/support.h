@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "../../check.h"
-#include "policy/policy.h"
+#include "document/document.h"
+#include "index/index.h"
 
 #define CHECK_BUF(buf, want) CHECK_BYTES((buf)->len ? (buf)->ptr : "", (buf)->len, want)
 

@@ -1,7 +1,7 @@
 /* Making the index of a policy whose rules are grouped and in order. */
 #include <stdlib.h>
 
-#include "policy/index.h"
+#include "index/index_internal.h"
 
 /* One rule in one view. */
 struct entry {
@@ -535,6 +535,7 @@ bool index_build(struct policy *policy)
     bool good = index != NULL && build != NULL;
     if (good) {
         policy->index = index;
+        policy->index_destroy = index_destroy;
         index->bytes = sizeof(*index);
         index->small = policy->order_count <= INDEX_SMALL_RULES;
         *build = (struct build){.policy = policy, .index = index};

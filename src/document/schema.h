@@ -2,12 +2,13 @@
  *
  * These tables are the one place that says which keys there are and what each may hold. They drive validation
  * and its messages, the nearest known key, and the JSON Schema. Everything in them is constant. */
-#ifndef POLICY_SCHEMA_H
-#define POLICY_SCHEMA_H
+#ifndef DOCUMENT_SCHEMA_H
+#define DOCUMENT_SCHEMA_H
 
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "policy/choice.h"
 
 /* What a key's value is. */
 enum key_type {
@@ -74,12 +75,6 @@ enum key_id {
     ID_EVEN_APPROVED,
 };
 
-struct choice {
-    const char *name; /* NULL ends a list */
-    uint32_t value;
-    const char *help;
-};
-
 struct key {
     const char *name;
     uint8_t id;      /* enum key_id */
@@ -108,17 +103,8 @@ extern const struct key_table schema_match;
 extern const struct key_table schema_assertion;
 extern const struct key_table schema_assertion_match;
 
-extern const struct choice schema_effects[];
-extern const struct choice schema_tiers[];
-extern const struct choice schema_scopes[];
-extern const struct choice schema_actors[];
-extern const struct choice schema_decisions[];
-
 /* The key of a table by its name, or NULL. */
 const struct key *schema_key(const struct key_table *table, struct slice name);
-
-/* The choice by its name, or NULL. */
-const struct choice *schema_choice(const struct choice *choices, struct slice name);
 
 /* What someone who wrote an unknown key most likely meant. */
 struct advice {

@@ -1,5 +1,5 @@
 #include "base/utf8.h"
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 /* A word that is shown in a message is cut here, in bytes. */
 #define MAX_SHOWN 60u

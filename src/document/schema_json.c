@@ -1,7 +1,7 @@
 /* The tables of schema.c as a JSON Schema (2020-12), for editors. It says what can be said without a file
  * system and without a second rule to compare with; loading says the rest. */
-#include "policy/policy.h"
-#include "policy/schema.h"
+#include "document/document.h"
+#include "document/schema.h"
 
 #include "json/json.h"
 

@@ -1,4 +1,6 @@
-#include "policy/load.h"
+#include "document/load_internal.h"
+
+#include "index/index.h"
 
 #include <stdlib.h>
 
@@ -363,7 +365,7 @@ struct policy *policy_load(const struct policy_source *sources, size_t count, co
     bool good = load_sources(&loading);
     load_place_errors(&loading);
     struct policy *policy = loading.policy;
-    if (good && !ret_errors->failed && !policy_seal(policy)) {
+    if (good && !ret_errors->failed && !(policy_seal(policy) && index_build(policy))) {
         ret_errors->failed = true;
     }
     if (!good || ret_errors->failed) {

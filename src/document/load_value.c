@@ -1,4 +1,4 @@
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 #include "base/utf8.h"
 

@@ -1,44 +1,8 @@
-#include "policy/schema.h"
+#include "document/schema.h"
 
-#include "policy/policy.h"
+#include "document/document.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* ---- Values ---- */
-
-const struct choice schema_effects[] = {
-    {"auto_approve", EFFECT_AUTO_APPROVE, "The call runs."},
-    {"deny", EFFECT_DENY, "The call does not run."},
-    {"require_approval", EFFECT_REQUIRE_APPROVAL, "The call waits for people."},
-    {NULL, 0, NULL},
-};
-
-const struct choice schema_tiers[] = {
-    {"admin", TIER_ADMIN, "Consulted first."},
-    {"user", TIER_USER, "Consulted after admin."},
-    {"workspace", TIER_WORKSPACE, "Consulted after user."},
-    {"default", TIER_DEFAULT, "Consulted last."},
-    {NULL, 0, NULL},
-};
-
-const struct choice schema_scopes[] = {
-    {"session", SCOPE_SESSION, "Every call of the rule in the session."},
-    {"call", SCOPE_CALL, "The one call that was approved."},
-    {NULL, 0, NULL},
-};
-
-const struct choice schema_actors[] = {
-    {"session_owner", ACTOR_SESSION_OWNER, "The person whose session it is."},
-    {"claude_process", ACTOR_CLAUDE_PROCESS, "The agent."},
-    {NULL, 0, NULL},
-};
-
-const struct choice schema_decisions[] = {
-    {"allow", NEVER_ALLOW, "The call runs."},
-    {"deny", NEVER_DENY, "The call does not run."},
-    {"require", NEVER_REQUIRE, "The call waits for people."},
-    {NULL, 0, NULL},
-};
 
 /* ---- Documents ---- */
 
@@ -298,16 +262,6 @@ const struct key *schema_key(const struct key_table *table, struct slice name)
     for (size_t i = 0; i < table->count; i++) {
         if (is_word(name, table->keys[i].name)) {
             return &table->keys[i];
-        }
-    }
-    return NULL;
-}
-
-const struct choice *schema_choice(const struct choice *choices, struct slice name)
-{
-    for (const struct choice *choice = choices; choice->name != NULL; choice++) {
-        if (is_word(name, choice->name)) {
-            return choice;
         }
     }
     return NULL;

@@ -1,5 +1,5 @@
 /* Looking a reading up in the index. Nothing here allocates. */
-#include "policy/index.h"
+#include "index/index_internal.h"
 
 /* Prefixes and patterns of one path that some rule has. A path with more of them is left to the plain scan.
  */

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 /* The keys of one object and the line of each one's first place. */
 struct first_keys {

@@ -1,5 +1,5 @@
 /* What someone meant who wrote a word that is not known. */
-#include "policy/schema.h"
+#include "document/schema.h"
 
 /* Longer words are nobody's slip of the finger. */
 #define MAX_WORD 40

@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 /* A longer id, in bytes, is no help in finding the rule; every error of the rule would carry it. */
 #define MAX_KNOWN_ID 1000u

@@ -3,11 +3,11 @@
  * A loading borrows the sources, the base and the list of errors, and owns the rest until the end of
  * policy_load. A lack of memory is noted in errors->failed, once and for all; the walk goes on and its result
  * is thrown away. */
-#ifndef POLICY_LOAD_H
-#define POLICY_LOAD_H
+#ifndef DOCUMENT_LOAD_INTERNAL_H
+#define DOCUMENT_LOAD_INTERNAL_H
 
-#include "policy/policy.h"
-#include "policy/schema.h"
+#include "document/document.h"
+#include "document/schema.h"
 
 /* Where a value stands: a chain up to the document, which is NULL. Lives on the stack of the walk. */
 struct place {
@@ -136,18 +136,5 @@ void load_assertions(struct loading *loading, const struct json_value *array, co
 
 /* Reports every repeated key of the document. */
 void load_duplicates(struct loading *loading);
-
-/* ---- policy.c ---- */
-
-/* A policy without anything in it; NULL when memory ran out. */
-MUST_USE struct policy *policy_new(void);
-
-/* Makes what evaluation needs of a policy whose rules and lists are all there. False when memory ran out. */
-MUST_USE bool policy_seal(struct policy *policy);
-
-/* ---- group.c ---- */
-
-/* Finds the groups of equivalent rules, their speakers, and the order of evaluation. */
-MUST_USE bool policy_group(struct policy *policy);
 
 #endif

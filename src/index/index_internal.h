@@ -15,10 +15,10 @@
  * a budget leaves out is left out for speed: beyond the budget the plain scan decides.
  *
  * The index owns its arrays; it is made once, in policy_seal, and never changes. */
-#ifndef POLICY_INDEX_H
-#define POLICY_INDEX_H
+#ifndef INDEX_INDEX_INTERNAL_H
+#define INDEX_INDEX_INTERNAL_H
 
-#include "policy/policy.h"
+#include "index/index.h"
 
 /* What a string of a call is looked up as. Each role has a table of its own. */
 enum role {
@@ -130,7 +130,6 @@ struct policy_index {
 /* Policies with no more rules than this are small. */
 #define INDEX_SMALL_RULES 128u
 
-MUST_USE bool index_build(struct policy *policy);
 void index_destroy(struct policy_index *index);
 
 /* The rule that ends the evaluation of a reading, and how it matches (FIELD_ALL or FIELD_UNKNOWN); NULL when

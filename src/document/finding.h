@@ -1,6 +1,6 @@
 /* What is wrong or doubtful in a policy, as values. SPEC.md sections 2 and 7. */
-#ifndef POLICY_FINDING_H
-#define POLICY_FINDING_H
+#ifndef DOCUMENT_FINDING_H
+#define DOCUMENT_FINDING_H
 
 #include "base/arena.h"
 #include "base/buffer.h"

@@ -1,4 +1,4 @@
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 static void add_entry(struct loading *loading, enum policy_list list, uint32_t key, struct slice text)
 {

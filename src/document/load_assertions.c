@@ -1,6 +1,6 @@
 #include <stdlib.h>
 
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 /* The policy that holds the assertions' matches, made when the first is met. NULL when memory ran out. */
 static struct policy *space_of(struct loading *loading)

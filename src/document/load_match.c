@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
-#include "policy/load.h"
+#include "document/load_internal.h"
 
 static int by_key(const void *a, const void *b)
 {

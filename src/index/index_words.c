@@ -1,7 +1,7 @@
 /* The tables of the strings that rules have, by role. */
 #include <stdlib.h>
 
-#include "policy/index.h"
+#include "index/index_internal.h"
 
 static struct slice text_of(const struct policy *policy, const struct policy_index *index, enum role role,
                             uint32_t id)

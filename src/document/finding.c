@@ -1,4 +1,4 @@
-#include "policy/finding.h"
+#include "document/finding.h"
 
 #include <stdarg.h>
 #include <stdio.h>

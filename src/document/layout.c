@@ -1,8 +1,8 @@
 /* The one layout of policy documents. Nothing here depends on how a document was laid out before, only on its
  * values: laying out twice gives the same text. */
 #include "base/utf8.h"
-#include "policy/policy.h"
-#include "policy/schema.h"
+#include "document/document.h"
+#include "document/schema.h"
 
 #define WIDTH      110u /* a value that would go beyond this many columns is broken */
 #define LINE_MOST  124u /* aligning makes no line longer than this */
