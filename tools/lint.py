@@ -18,11 +18,12 @@ BANNED = {
 }
 # Which rooms a room may include: those listed before it, but for what is taken away below. Not every room exists yet.
 ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "index", "document", "analysis", "approval", "journal",
-         "people", "gate", "broker", "host", "install", "import", "setup", "tools", "mcp", "relay", "console", "slack", "watch",
+         "people", "process", "gate", "broker", "host", "install", "import", "setup", "tools", "mcp", "relay", "console", "slack", "watch",
          "confine", "cli"]
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}
 DECISION = {"path", "url", "command", "call", "policy", "index", "document", "analysis"}
 # What stands side by side, each without the others.
+BELOW["process"] = {"base"}
 BELOW["url"] -= {"path"}
 BELOW["command"] -= {"path"}
 BELOW["journal"] -= {"approval"} | DECISION

@@ -7,6 +7,7 @@
 #include "base/standard.h"
 #include "cli/commands.h"
 #include "document/schema.h"
+#include "process/keeper.h"
 
 mode_t umask_at_start;
 
@@ -46,6 +47,9 @@ static int unknown(const char *name)
 
 int main(int argc, char **argv)
 {
+    if (argc >= 2 && strcmp(argv[1], KEEPER_COMMAND) == 0) {
+        return keeper_main(argc, argv); /* not for people: process/child.h starts it */
+    }
     /* A host takes a hook that fails for leave to go on: its deny must stand ready before anything can. */
     if (argc >= 2 && strcmp(argv[1], command_hook.name) == 0) {
         hook_prepare(argc - 1, argv + 1);

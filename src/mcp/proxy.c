@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mcp/child.h"
 #include "mcp/session.h"
 #include "mcp/stdio_link.h"
+#include "process/child.h"
 
 /* The journal's flush, the store, held calls. A grant is noticed within this. */
 #define TICK_MS 100
@@ -380,12 +380,10 @@ static int run(struct proxy *p)
         flow(p);
     } else {
         tell_start_failed(p, result);
-        if (p->child.running) {
-            (void)uv_process_kill(&p->child.process, SIGKILL);
-        }
         close_all(p);
     }
     (void)uv_run(&p->loop, UV_RUN_DEFAULT);
+    child_finish(&p->child);
     return result == 0 ? p->child.code : PROXY_UNABLE;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "mcp/mcp.h"
+#include "process/keeper.h"
 
 struct gate {
     const char *dir;
@@ -140,6 +141,9 @@ static void say(const char *line)
 int main(int argc, char **argv)
 {
     static const char *const allowed[] = {"vendor/thing", NULL};
+    if (argc >= 2 && strcmp(argv[1], KEEPER_COMMAND) == 0) {
+        return keeper_main(argc, argv);
+    }
     if (argc < 4) {
         return 99;
     }

@@ -292,4 +292,86 @@ def test_full_disk():
             check(file.read().count(b"tools/call") == len(allowed))
 
 
+TREE = """
+import os, signal, sys, time
+names = sys.argv[1]
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def child(name, away):
+    if os.fork() == 0:
+        if away:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        with open(os.path.join(names, name), "w") as file:
+            file.write(str(os.getpid()))
+        while True:
+            time.sleep(1)
+child("child", False)
+child("daemon", True)
+with open(os.path.join(names, "server"), "w") as file:
+    file.write(str(os.getpid()))
+while True:
+    time.sleep(1)
+"""
+
+
+def alive(pid):
+    """Whether a process is there and no zombie."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def tree(name, front=()):
+    """A gate before a server that ignores SIGTERM, with a child, and a grandchild in a session of its own."""
+    run = Run(command=[*front, sys.executable, "-c", TREE, name])
+    names = [os.path.join(name, n) for n in ("server", "child", "daemon")]
+
+    def written(path):
+        return os.path.exists(path) and os.path.getsize(path) > 0
+
+    check(wait_for(lambda: all(map(written, names))))
+    pids = []
+    for path in names:
+        with open(path, encoding="ascii") as file:
+            pids.append(int(file.read()))
+        os.unlink(path)
+    return run, pids
+
+
+def test_no_orphans():
+    """In whatever way the gate ends, nothing of the server's tree is left."""
+    with tempfile.TemporaryDirectory() as name:
+        for front in ((), ("sh", "-c", '"$@" & wait', "sh"), ("setsid", "--wait")):
+            run, pids = tree(name, front)
+            check(all(map(alive, pids)))
+            run.process.kill()
+            check(run.wait() == -signal.SIGKILL)
+            check(wait_for(lambda: not any(map(alive, pids))), front, pids)
+            run.close()
+        run, pids = tree(name)
+        check(run.end() == 128 + 9, "its input closed")
+        check(not any(map(alive, pids)), "and gone when the gate is gone")
+        run, pids = tree(name)
+        run.process.terminate()
+        check(run.wait() == 128 + 9, "told to end")
+        check(not any(map(alive, pids)))
+
+
+def test_keeper_killed():
+    """A keeper that is killed takes the server along, and the gate ends."""
+    with tempfile.TemporaryDirectory() as name:
+        run, pids = tree(name)
+        with open(f"/proc/{pids[0]}/stat", encoding="latin-1") as file:
+            keeper = int(file.read().rpartition(")")[2].split()[1])
+        check(keeper != run.process.pid)
+        os.kill(keeper, signal.SIGKILL)
+        check(run.wait() == 128 + 9)
+        check(wait_for(lambda: not alive(pids[0]) and not alive(pids[1])))
+        os.kill(pids[2], signal.SIGKILL)
+
+
 harness.main(globals())
