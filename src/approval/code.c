@@ -1,5 +1,5 @@
 /* Codes that people type, and the replies they are in. */
-#include "approval/code.h"
+#include "approval/code_internal.h"
 
 #include "base/random.h"
 

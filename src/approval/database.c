@@ -1,4 +1,5 @@
-#include "approval/database.h"
+/* The one place that knows SQLite: a connection, its statements, its transaction. */
+#include "approval/database_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -134,50 +135,49 @@ static bool use_wal(struct database *db)
     return false;
 }
 
-static int64_t read_pragma(struct database *db, const char *sql)
+static bool read_version(struct database *db, int64_t *ret_version)
 {
     sqlite3_stmt *st = NULL;
-    int64_t value = -1;
-    int code = sqlite3_prepare_v2(db->connection, sql, -1, &st, NULL);
+    int code = sqlite3_prepare_v2(db->connection, "PRAGMA user_version", -1, &st, NULL);
     if (code == SQLITE_OK) {
         code = sqlite3_step(st);
     }
     if (code == SQLITE_ROW) {
-        value = sqlite3_column_int64(st, 0);
+        *ret_version = sqlite3_column_int64(st, 0);
     } else {
         explain(db, "read it", code);
     }
     (void)sqlite3_finalize(st);
-    return value;
+    return code == SQLITE_ROW;
+}
+
+static bool make_tables(struct database *db)
+{
+    char set_version[48];
+    (void)snprintf(set_version, sizeof(set_version), "PRAGMA user_version = %d", SQL_SCHEMA_VERSION);
+    return exec(db, sql_schema, "make its tables") && exec(db, set_version, "make its tables");
 }
 
 /* Makes the tables, once, whoever comes first. */
 static bool use_schema(struct database *db)
 {
-    int64_t version = read_pragma(db, "PRAGMA user_version");
+    int64_t version = -1;
+    if (!read_version(db, &version)) {
+        return false;
+    }
     if (version == 0) {
-        char set_version[48];
-        (void)snprintf(set_version, sizeof(set_version), "PRAGMA user_version = %d", SQL_SCHEMA_VERSION);
         if (!database_begin(db)) {
             return false;
         }
-        version = read_pragma(db, "PRAGMA user_version");
-        if (version == 0) {
-            bool made = exec(db, sql_schema, "make its tables") && exec(db, set_version, "make its tables");
-            version = made ? SQL_SCHEMA_VERSION : -1;
-        }
-        if (version < 0 || !database_commit(db)) {
+        bool made = read_version(db, &version) && (version != 0 || make_tables(db));
+        version = made && version == 0 ? SQL_SCHEMA_VERSION : version;
+        if (!made || !database_commit(db)) {
             database_rollback(db);
             return false;
         }
     }
-    if (version != SQL_SCHEMA_VERSION) {
-        return version >= 0
-                   ? database_fail(db,
-                                   "was made by another version of callgate: move it away, or use that one")
-                   : false;
-    }
-    return true;
+    return version == SQL_SCHEMA_VERSION ||
+           database_fail(db, "was made by another version of callgate: move it away, or use that one");
 }
 
 /* synchronous = FULL: a commit is on the disk when it is told. People answer at their own pace, so its price

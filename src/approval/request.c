@@ -1,5 +1,5 @@
 /* Requests as rows. */
-#include "approval/store.h"
+#include "approval/internal.h"
 
 const char *request_state_name(enum request_state state)
 {
@@ -16,6 +16,13 @@ const char *request_state_name(enum request_state state)
         return "withdrawn";
     }
     return "unknown";
+}
+
+void query_times(struct query *query, const struct store *store, struct times now)
+{
+    query_int(query, now.wall_ms);
+    query_int(query, now.boot_ms);
+    query_bytes(query, store_boot(store));
 }
 
 static struct slice copy_column(struct query *query, int column, struct arena *arena)

@@ -5,7 +5,7 @@
  * people gave (a grant) is alive only where all three agree; what must not end early (a refusal) is over only
  * by the time since boot. A step of the wall clock can make a grant shorter and never longer, and a refusal
  * neither. */
-#include "approval/sql.h"
+#include "approval/sql_internal.h"
 
 const char sql_schema[] =
     "CREATE TABLE request("

@@ -1,11 +1,11 @@
 /* The store: its life, and what becomes of requests. */
-#include "approval/store.h"
+#include "approval/internal.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "approval/code.h"
+#include "approval/code_internal.h"
 #include "base/limits.h"
 
 #define CODE_TRIES 64 /* of 9.7 million codes; a store in which they are all taken is not ours */
@@ -90,13 +90,6 @@ void store_rollback(struct store *store)
 bool store_changed(struct store *store)
 {
     return database_changed(&store->db);
-}
-
-void query_times(struct query *query, const struct store *store, struct times now)
-{
-    query_int(query, now.wall_ms);
-    query_int(query, now.boot_ms);
-    query_bytes(query, store_boot(store));
 }
 
 /* Every change needs the caller's transaction. */

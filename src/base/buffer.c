@@ -1,3 +1,4 @@
+/* The buffer: growing, cutting, numbers. */
 #include "base/buffer.h"
 
 #include <stdarg.h>
@@ -6,6 +7,8 @@
 
 #define SMALLEST ((size_t)256)
 #define ROOM     ((size_t)4096)
+#define MARK     "\xE2\x80\xA6" /* stands for what was cut off a message: U+2026 */
+#define MARK_LEN (sizeof(MARK) - 1)
 
 void buf_init(struct buf *buf, size_t ceiling)
 {
@@ -15,19 +18,68 @@ void buf_init(struct buf *buf, size_t ceiling)
 void buf_finish(struct buf *buf)
 {
     free(buf->ptr);
-    *buf = (struct buf){.ceiling = buf->ceiling};
+    *buf = (struct buf){.ceiling = buf->ceiling, .cuts = buf->cuts};
+}
+
+void buf_init_message(struct buf *buf, size_t ceiling)
+{
+    *buf = (struct buf){.ceiling = ceiling, .cuts = true};
+}
+
+struct slice buf_message(const struct buf *buf)
+{
+    return buf->len == 0 || buf->failed ? SLICE("no memory") : buf_slice_of(buf);
 }
 
 void buf_reset(struct buf *buf)
 {
     buf->len = 0;
     buf->failed = false;
+    buf->cut = false;
+}
+
+/* Puts the mark in place of what did not fit. */
+static void cut(struct buf *buf)
+{
+    size_t len = buf->len < buf->ceiling - MARK_LEN ? buf->len : buf->ceiling - MARK_LEN;
+    while (len < buf->len && len > 0 && ((unsigned char)buf->ptr[len] & 0xC0) == 0x80) {
+        len--;
+    }
+    buf->len = len;
+    buf_bytes(buf, MARK, MARK_LEN);
+    buf->cut = true;
+    buf->cap = buf->len; /* nothing more gets in on the quick way */
+}
+
+void buf_bytes_beyond(struct buf *buf, const void *bytes, size_t len)
+{
+    size_t most = buf->ceiling - buf->len;
+    if (buf->cut) {
+        return;
+    }
+    bool fits = !buf->cuts || len <= most;
+    size_t part = fits ? len : most;
+    char *to = buf_reserve(buf, part);
+    if (to != NULL) {
+        memcpy(to, bytes, part);
+        buf->len += part;
+    }
+    if (!fits && !buf->failed) {
+        cut(buf);
+    }
 }
 
 char *buf_reserve(struct buf *buf, size_t len)
 {
+    if (buf->cut) {
+        return NULL;
+    }
     if (buf->failed || len > buf->ceiling || buf->len > buf->ceiling - len) {
-        buf->failed = true;
+        if (buf->cuts && !buf->failed) {
+            cut(buf);
+        } else {
+            buf->failed = true;
+        }
         return NULL;
     }
     size_t need = buf->len + len;
@@ -49,8 +101,9 @@ char *buf_reserve(struct buf *buf, size_t len)
 
 char *buf_room(struct buf *buf, size_t *ret_len)
 {
-    size_t left = buf->cap - buf->len;
-    char *room = buf_reserve(buf, left != 0 ? left : ROOM);
+    size_t left = buf->cap - buf->len, most = buf->ceiling - buf->len;
+    size_t more = most != 0 && most < ROOM ? most : ROOM;
+    char *room = buf_reserve(buf, left != 0 ? left : more);
     *ret_len = room == NULL ? 0 : buf->cap - buf->len;
     return room;
 }
@@ -91,10 +144,18 @@ void buf_printf(struct buf *buf, const char *format, ...)
     if (len < 0) {
         buf->failed = true;
     }
-    char *to = len < 0 ? NULL : buf_reserve(buf, (size_t)len);
+    bool beyond = len > 0 && buf->cuts && (size_t)len > buf->ceiling - buf->len;
+    char *to = len < 0 ? NULL : beyond ? malloc((size_t)len + 1) : buf_reserve(buf, (size_t)len);
     if (to != NULL) {
         (void)vsnprintf(to, (size_t)len + 1, format, again); /* its NUL goes behind cap at most */
+    }
+    if (to != NULL && beyond) {
+        buf_bytes_beyond(buf, to, (size_t)len);
+        free(to);
+    } else if (to != NULL) {
         buf->len += (size_t)len;
+    } else {
+        buf->failed = buf->failed || !buf->cut;
     }
     va_end(again);
 }

@@ -15,10 +15,20 @@ struct buf {
     size_t len, cap; /* there is a byte behind cap, for the NUL of printf */
     size_t ceiling;  /* never longer than this; cap is no larger */
     bool failed;
+    bool cuts; /* a message: what is beyond the ceiling is cut off, and a mark says so */
+    bool cut;
 };
 
 void buf_init(struct buf *buf, size_t ceiling);
 void buf_finish(struct buf *buf);
+
+/* A text for people: an error's, or a list of them. What does not fit is cut, with "…" in its place, and
+ * nothing fails but for memory. MESSAGE_BYTES is enough for one message that names a file. */
+#define MESSAGE_BYTES ((size_t)4096)
+void buf_init_message(struct buf *buf, size_t ceiling);
+
+/* The message, or "no memory" where there was none for it. Never empty. */
+struct slice buf_message(const struct buf *buf);
 
 /* Empties the buffer, keeps its memory, forgets a failure. */
 void buf_reset(struct buf *buf);
@@ -32,15 +42,19 @@ void buf_added(struct buf *buf, size_t len);
  * as above. */
 MUST_USE char *buf_room(struct buf *buf, size_t *ret_len);
 
+/* buf_bytes where there is no room yet. */
+void buf_bytes_beyond(struct buf *buf, const void *bytes, size_t len);
+
 static inline void buf_bytes(struct buf *buf, const void *bytes, size_t len)
 {
     if (len == 0) {
         return;
     }
-    char *to = len <= buf->cap - buf->len && !buf->failed ? buf->ptr + buf->len : buf_reserve(buf, len);
-    if (to != NULL) {
-        memcpy(to, bytes, len);
+    if (len <= buf->cap - buf->len && !buf->failed) {
+        memcpy(buf->ptr + buf->len, bytes, len);
         buf->len += len;
+    } else {
+        buf_bytes_beyond(buf, bytes, len);
     }
 }
 

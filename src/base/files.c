@@ -7,27 +7,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/random.h"
 
 static bool fail(struct buf *ret_error, const char *path, const char *what)
 {
     buf_printf(ret_error, "%s %s: %s", path, what, strerror(errno));
     return false;
-}
-
-static bool read_text(int fd, struct text_file *file)
-{
-    for (;;) {
-        char *room = buf_reserve(&file->text, 64 << 10);
-        ssize_t n = room != NULL ? read(fd, room, 64 << 10) : -1;
-        if (n < 0 && room != NULL && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return n == 0;
-        }
-        buf_added(&file->text, (size_t)n);
-    }
 }
 
 static bool open_and_read(struct text_file *file, size_t most, struct buf *ret_error)
@@ -40,7 +26,7 @@ static bool open_and_read(struct text_file *file, size_t most, struct buf *ret_e
     bool ok = fstat(fd, &file->st) == 0 && S_ISREG(file->st.st_mode) && file->st.st_size <= (off_t)most;
     if (!ok) {
         buf_printf(ret_error, "%s is no regular file, or longer than %zu MiB", path, most >> 20);
-    } else if (!(ok = read_text(fd, file))) {
+    } else if (!(ok = file_read_all(fd, &file->text))) {
         buf_printf(ret_error, "%s cannot be read", path);
     }
     close(fd);
@@ -121,21 +107,6 @@ static bool make_directories(char *path, mode_t mode)
     return true;
 }
 
-static bool write_whole(int fd, struct slice text)
-{
-    while (text.len) {
-        ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return false;
-        }
-        text = slice_from(text, (size_t)n);
-    }
-    return true;
-}
-
 /* The new text in a file beside the old one. */
 static bool write_beside(const struct text_file *file, const char *name, struct slice text, mode_t mode)
 {
@@ -143,7 +114,7 @@ static bool write_beside(const struct text_file *file, const char *name, struct 
     if (fd < 0) {
         return false;
     }
-    bool ok = write_whole(fd, text);
+    bool ok = file_write_whole(fd, text);
     if (file->existed && (file->st.st_uid != geteuid() || file->st.st_gid != getegid())) {
         ok = ok && fchown(fd, file->st.st_uid, file->st.st_gid) == 0;
     }

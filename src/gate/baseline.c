@@ -1,11 +1,10 @@
 /* The baseline: the policy that the operator acknowledged last, kept as the documents it was loaded from. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-#include "gate/inside.h"
+#include "base/file.h"
+#include "gate/internal.h"
 #include "gate/state.h"
 
 #define BASELINE_FILE    "baseline.json"
@@ -39,46 +38,24 @@ static void write_baseline(struct buf *buf, const struct sources *sources, const
     buf_text(buf, "]}\n");
 }
 
-static bool write_file(int dir, const struct buf *text)
-{
-    int fd = openat(dir, BASELINE_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return false;
-    }
-    struct slice left = buf_slice_of(text);
-    while (left.len > 0) {
-        ssize_t n = write(fd, left.ptr, left.len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            break;
-        }
-        left = slice_from(left, (size_t)n);
-    }
-    bool written = left.len == 0 && fsync(fd) == 0;
-    close(fd);
-    return written && renameat(dir, BASELINE_FILE ".new", dir, BASELINE_FILE) == 0;
-}
-
 /* The journal knows of it before it counts. */
 static bool keep(const char *state_dir, const struct buf *text, struct slice digest, struct buf *ret_error)
 {
-    struct desk desk;
+    struct ledger ledger;
     struct buf detail;
-    buf_init(&detail, 4096);
+    buf_init(&detail, DETAIL_BYTES);
     buf_text(&detail, "{\"digest\":");
     json_write_bytes(&detail, digest);
     buf_byte(&detail, '}');
     struct event event = {.kind = "policy.acknowledged", .detail = buf_slice_of(&detail)};
-    bool kept = desk_open(&desk, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
-                buf_ok(&detail) && journal_stage(desk.journal, &event) &&
-                journal_commit(desk.journal, true, ret_error);
-    if (kept && !write_file(desk.dir, text)) {
+    bool kept = ledger_open(&ledger, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
+                buf_ok(&detail) && journal_stage(ledger.journal, &event) &&
+                journal_commit(ledger.journal, true, ret_error);
+    if (kept && !file_replace_at(ledger.dir, BASELINE_FILE ".new", BASELINE_FILE, buf_slice_of(text), true)) {
         buf_printf(ret_error, "the baseline cannot be written: %s", strerror(errno));
         kept = false;
     }
-    desk_close(&desk);
+    ledger_close(&ledger);
     buf_finish(&detail);
     return kept;
 }
@@ -130,23 +107,6 @@ bool gate_acknowledge(const char *state_dir, const struct sources *sources, cons
 
 /* ---- Reading ---- */
 
-static bool read_baseline(int dir, struct buf *text)
-{
-    int fd = openat(dir, BASELINE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0) {
-        return false;
-    }
-    ssize_t n = -1;
-    char *room;
-    while ((room = buf_reserve(text, 64 << 10)) != NULL &&
-           ((n = read(fd, room, 64 << 10)) > 0 || (n < 0 && errno == EINTR))) {
-        buf_added(text, n > 0 ? (size_t)n : 0);
-    }
-    close(fd);
-    errno = EIO;
-    return n == 0;
-}
-
 static struct slice text_of(const struct json_doc *doc, const struct json_value *object, const char *key)
 {
     const struct json_value *value = json_get(doc, object, key);
@@ -184,9 +144,9 @@ enum baseline_result baseline_load(int state_dir, struct policy **ret_policy, st
     struct json_error error;
     const struct json_options options = {.max_depth = 4, .max_bytes = (uint32_t)BASELINE_CEILING};
     enum baseline_result result = BASELINE_FAILED;
-    buf_init(&text, BASELINE_CEILING);
+    buf_init(&text, BASELINE_CEILING + 1);
     json_init(&doc);
-    if (!read_baseline(state_dir, &text)) {
+    if (!file_read_at(state_dir, BASELINE_FILE, &text)) {
         result = errno == ENOENT ? BASELINE_NONE : BASELINE_FAILED;
     } else if (json_parse(&doc, buf_slice_of(&text), &options, &error) &&
                (*ret_policy = load(&doc)) != NULL) {

@@ -1,43 +1,19 @@
+/* A gate's life, its turn, and its held calls. */
 #include "gate/gate.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "analysis/analysis.h"
 #include "base/clock.h"
-#include "gate/inside.h"
+#include "gate/internal.h"
 
-void gate_tell(struct gate *gate, const char *format, ...)
+/* A second copy of the policy at start, made from the texts that were read then: the running one goes with the
+ * next reload, and a source may be a pipe, which can be read once. */
+static bool keep_first(struct gate *gate, struct buf *ret_error)
 {
-    char line[4096];
-    va_list args;
-    if (gate->options.say == NULL) {
-        return;
+    gate->first = sources_load_texts(gate->options.sources, &gate->options.base, &gate->texts);
+    if (gate->first == NULL) {
+        buf_text(ret_error, "the policy at start cannot be kept for --no-weakening: no memory");
     }
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    gate->options.say(line);
-}
-
-void gate_tell_journal(struct gate *gate, struct slice why)
-{
-    if (!gate->told) {
-        gate_tell(gate, "the journal cannot be written: %.*s: %s", SLICE_FMT(why),
-                  gate->options.journal_optional ? "going on without a record (--journal=optional)"
-                                                 : "calls that would be allowed are denied until it can be");
-    }
-    gate->told = true;
-}
-
-/* A second copy of the policy at start: the running one goes with the next reload. */
-static bool keep_first(struct gate *gate)
-{
-    struct findings errors;
-    findings_init(&errors);
-    gate->first = gate_load(gate, NULL, &errors);
-    findings_finish(&errors);
     return gate->first != NULL;
 }
 
@@ -51,7 +27,10 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
     findings_finish(&errors);
     bool adopted = policy != NULL && gate_adopt(gate, policy, &texts);
     source_texts_finish(&texts);
-    return adopted && (!gate->options.no_weakening || keep_first(gate));
+    if (policy != NULL && !adopted) {
+        buf_text(ret_error, "the policy cannot be adopted: no memory, or the journal cannot be written");
+    }
+    return adopted && (!gate->options.no_weakening || keep_first(gate, ret_error));
 }
 
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
@@ -62,19 +41,21 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         return NULL;
     }
     gate->options = *options;
+    gate->ledger.dir = gate->registry.dir = gate->registry.lock = -1;
     gate->calls = options->base;
     gate->started_ms = clock_wall_ms();
     struct buf boot;
-    buf_init(&boot, 4096);
+    buf_init(&boot, DETAIL_BYTES);
     if (!options->brief) {
         buf_text(&boot, "{\"surface\":");
         json_write_string(&boot, slice_of(options->surface));
         buf_byte(&boot, '}');
     }
-    bool open = decider_init(&gate->decider) &&
-                desk_open(&gate->desk, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
-                (options->brief || (desk_open_store(&gate->desk, options->state_dir, ret_error) &&
-                                    registry_enter(&gate->registry, gate->desk.dir, ret_error)));
+    bool open =
+        decider_init(&gate->decider) &&
+        ledger_open(&gate->ledger, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
+        (options->brief || (ledger_open_store(&gate->ledger, options->state_dir, ret_error) &&
+                            registry_enter(&gate->registry, gate->ledger.dir, ret_error)));
     gate->registered = open && !options->brief;
     buf_finish(&boot);
     if (open && load_first(gate, ret_error)) {
@@ -92,7 +73,7 @@ void gate_close(struct gate *gate)
     if (gate->registered) {
         registry_leave(&gate->registry);
     }
-    desk_close(&gate->desk);
+    ledger_close(&gate->ledger);
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
     policy_destroy(gate->first);
@@ -113,8 +94,8 @@ void gate_start_from(struct gate *gate, const struct path_base *base)
 bool gate_commit(struct gate *gate)
 {
     struct buf error;
-    buf_init(&error, 4096);
-    bool written = journal_commit(gate->desk.journal, gate->turn_flush, &error) && !gate->turn_failed;
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool written = journal_commit(gate->ledger.journal, gate->turn_flush, &error) && !gate->turn_failed;
     if (!written) {
         gate_tell_journal(gate,
                           error.len ? buf_slice_of(&error) : SLICE("an event is too large, or no memory"));
@@ -130,14 +111,14 @@ bool gate_commit(struct gate *gate)
 void gate_tick(struct gate *gate)
 {
     struct buf error;
-    buf_init(&error, 4096);
-    if (journal_needs_flush(gate->desk.journal) && !journal_flush(gate->desk.journal, &error)) {
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (journal_needs_flush(gate->ledger.journal) && !journal_flush(gate->ledger.journal, &error)) {
         /* What was written may be lost: the next turn's allows are denied, and it is told. */
         gate->turn_failed = true;
         gate_tell_journal(gate, buf_slice_of(&error));
     }
     buf_finish(&error);
-    desk_sweep(&gate->desk, times_now());
+    ledger_sweep(&gate->ledger, times_now());
 }
 
 /* A change of our own (a request that has timed out) is no other connection's, and what was changed may not
@@ -148,7 +129,7 @@ void gate_tick(struct gate *gate)
 bool gate_people_moved(struct gate *gate)
 {
     uint64_t now = clock_mono_ns();
-    bool moved = store_changed(gate->desk.store) || now - gate->looked_ns >= LOOK_EVERY_NS;
+    bool moved = store_changed(gate->ledger.store) || now - gate->looked_ns >= LOOK_EVERY_NS;
     gate->looked_ns = moved ? now : gate->looked_ns;
     return moved;
 }
@@ -156,8 +137,8 @@ bool gate_people_moved(struct gate *gate)
 enum request_state gate_held_state(struct gate *gate, const struct held *held)
 {
     struct request request;
-    arena_reset(&gate->desk.arena);
-    switch (store_find(gate->desk.store, held->number, &gate->desk.arena, &request)) {
+    arena_reset(&gate->ledger.arena);
+    switch (store_find(gate->ledger.store, held->number, &gate->ledger.arena, &request)) {
     case STORE_DONE:
         return request.state;
     case STORE_NONE: /* so old that the store has forgotten it */
@@ -171,19 +152,20 @@ void gate_withdraw(struct gate *gate, const struct held *held)
 {
     struct request request;
     struct buf error;
-    buf_init(&error, 4096);
-    arena_reset(&gate->desk.arena);
+    buf_init_message(&error, MESSAGE_BYTES);
+    arena_reset(&gate->ledger.arena);
     /* What the turn has staged is not a part of this transaction. */
-    if (!journal_commit(gate->desk.journal, gate->turn_flush, &error)) {
+    if (!journal_commit(gate->ledger.journal, gate->turn_flush, &error)) {
         gate->turn_failed = true;
     }
-    bool done = !gate->turn_failed && store_begin(gate->desk.store) &&
-                store_withdraw(gate->desk.store, held->number, &gate->desk.arena, &request) == STORE_DONE &&
-                desk_stage_ends(&gate->desk, &request, 1, (struct slice){0}) &&
-                journal_commit(gate->desk.journal, true, &error) && store_commit(gate->desk.store);
+    bool done =
+        !gate->turn_failed && store_begin(gate->ledger.store) &&
+        store_withdraw(gate->ledger.store, held->number, &gate->ledger.arena, &request) == STORE_DONE &&
+        ledger_stage_ends(&gate->ledger, &request, 1, (struct slice){0}) &&
+        journal_commit(gate->ledger.journal, true, &error) && store_commit(gate->ledger.store);
     if (!done) {
-        journal_unstage(gate->desk.journal);
-        store_rollback(gate->desk.store);
+        journal_unstage(gate->ledger.journal);
+        store_rollback(gate->ledger.store);
     }
     buf_finish(&error);
 }

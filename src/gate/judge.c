@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "gate/inside.h"
+#include "gate/internal.h"
 
 /* Everything that is known of the call being judged. */
 struct judged {
@@ -86,7 +86,7 @@ static const struct call_name *name_of(const struct judged *judged, const struct
 
 static void stage(struct gate *gate, const struct event *event)
 {
-    if (!journal_stage(gate->desk.journal, event)) {
+    if (!journal_stage(gate->ledger.journal, event)) {
         gate->turn_failed = true;
     }
 }
@@ -106,7 +106,7 @@ static void stage_decision(struct gate *gate, struct judged *judged, const char 
 {
     const struct call *call = judged->call;
     const struct call_name *name = name_of(judged, &gate->decider.readings);
-    desk_correlation(&gate->desk, judged->correlation);
+    ledger_correlation(&gate->ledger, judged->correlation);
     struct event event = {
         .kind = kind,
         .outcome = outcome,
@@ -211,11 +211,11 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
     const struct call *call = judged->call;
     struct grant *grants = NULL;
     size_t count = 0, kept = 0;
-    if (store_grants(gate->desk.store, call->channel, call->thread, now, &gate->desk.arena, &grants,
+    if (store_grants(gate->ledger.store, call->channel, call->thread, now, &gate->ledger.arena, &grants,
                      &count) != STORE_DONE) {
         return false;
     }
-    struct approval *list = arena_array(&gate->desk.arena, count + 1, sizeof(*list));
+    struct approval *list = arena_array(&gate->ledger.arena, count + 1, sizeof(*list));
     if (list == NULL) {
         return false;
     }
@@ -311,7 +311,7 @@ static bool write_request(struct gate *gate, const struct judged *judged, struct
 static void stage_require(struct gate *gate, struct judged *judged, const struct request *asked)
 {
     struct buf detail;
-    buf_init(&detail, 4096);
+    buf_init(&detail, DETAIL_BYTES);
     if (asked != NULL) {
         buf_printf(&detail, "{\"approvers\":%u,\"code\":\"%s\",\"request\":%lld,\"ttlMs\":%u}", asked->needed,
                    asked->code, (long long)asked->number, asked->ttl_ms);
@@ -324,14 +324,28 @@ static void stage_require(struct gate *gate, struct judged *judged, const struct
 static bool write_turn(struct gate *gate)
 {
     struct buf error;
-    buf_init(&error, 4096);
-    bool written = journal_commit(gate->desk.journal, true, &error);
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool written = journal_commit(gate->ledger.journal, true, &error);
     if (!written) {
         gate->turn_failed = true;
         gate_tell_journal(gate, buf_slice_of(&error));
     }
     buf_finish(&error);
     return written || gate->options.journal_optional;
+}
+
+/* With --journal=optional a request counts though its event could not be written. */
+static enum store_result commit_request(struct gate *gate, const struct request *asked)
+{
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool done = gate->options.journal_optional ? write_turn(gate) && store_commit(gate->ledger.store)
+                                               : ledger_commit(&gate->ledger, asked, 1, &error);
+    if (!done && error.len > 0) {
+        gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&error);
+    return done ? STORE_DONE : STORE_FAILED;
 }
 
 /* The request is stored only if its event is on disk. */
@@ -342,20 +356,18 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
     if (!write_turn(gate)) {
         return STORE_FAILED;
     }
-    desk_sweep(&gate->desk, now);
-    if (!store_begin(gate->desk.store)) {
+    ledger_sweep(&gate->ledger, now);
+    if (!store_begin(gate->ledger.store)) {
         return STORE_FAILED;
     }
     enum store_result result =
-        store_ask(gate->desk.store, request, wanted_code, now, &gate->desk.arena, ret_asked, &existing);
+        store_ask(gate->ledger.store, request, wanted_code, now, &gate->ledger.arena, ret_asked, &existing);
     if (result == STORE_DONE) {
         stage_require(gate, judged, ret_asked);
-        if (!write_turn(gate) || !store_commit(gate->desk.store)) {
-            result = STORE_FAILED;
-        }
+        result = commit_request(gate, ret_asked);
     }
     if (result != STORE_DONE) {
-        store_rollback(gate->desk.store);
+        store_rollback(gate->ledger.store);
     }
     return result;
 }
@@ -379,7 +391,7 @@ static struct outcome hold(struct gate *gate, struct judged *judged, struct slic
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("too many requests wait for this session"));
     }
     if (result != STORE_DONE) {
-        gate_tell(gate, "a call cannot be put before people: %s", store_error(gate->desk.store));
+        gate_tell(gate, "a call cannot be put before people: %s", store_error(gate->ledger.store));
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the request cannot be put before people"));
     }
     held.held.number = asked.number;
@@ -413,7 +425,7 @@ static struct outcome consult(struct gate *gate, struct judged *judged, const st
     const struct call *call = judged->call;
     struct decision without = judged->decision;
     bool refused = false;
-    if (judged->hashed && store_refused(gate->desk.store, call->channel, call->thread, judged->hash, now,
+    if (judged->hashed && store_refused(gate->ledger.store, call->channel, call->thread, judged->hash, now,
                                         &refused) != STORE_DONE) {
         return deny_because(gate, judged, CAUSE_INTERNAL, SLICE("the store of approvals cannot be read"));
     }
@@ -468,10 +480,10 @@ static void ask_where_no_rule_allows(const struct gate *gate, struct judged *jud
 static bool open_store(struct gate *gate)
 {
     struct buf error;
-    buf_init(&error, 4096);
-    bool open = desk_open_store(&gate->desk, gate->options.state_dir, &error);
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool open = ledger_open_store(&gate->ledger, gate->options.state_dir, &error);
     if (!open) {
-        gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_slice_of(&error)));
+        gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_message(&error)));
     }
     buf_finish(&error);
     return open;
@@ -482,12 +494,12 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
 {
     struct judged judged = {.call = call};
     struct approvals none = {.channel = call->channel, .thread = call->thread};
-    arena_reset(&gate->desk.arena);
+    arena_reset(&gate->ledger.arena);
     judged.decision =
         decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
     judged.hashed = call->input != NULL && decide_hash(&gate->decider, call, judged.hash);
     if ((call->input != NULL && !judged.hashed) ||
-        !judged_paths(&gate->decider.readings, &gate->desk.arena, &judged.paths, &judged.path_count)) {
+        !judged_paths(&gate->decider.readings, &gate->ledger.arena, &judged.paths, &judged.path_count)) {
         return deny_because(gate, &judged, CAUSE_INTERNAL, SLICE("no memory"));
     }
 
@@ -511,7 +523,7 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     }
     struct request approved;
     if (prior != NULL) {
-        if (store_find(gate->desk.store, prior->number, &gate->desk.arena, &approved) != STORE_DONE) {
+        if (store_find(gate->ledger.store, prior->number, &gate->ledger.arena, &approved) != STORE_DONE) {
             return deny_because(gate, &judged, CAUSE_INTERNAL,
                                 SLICE("the store of approvals cannot be read"));
         }
@@ -550,7 +562,7 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
     struct judged judged = {.call = &call};
     judged.decision = (struct decision){.kind = DECISION_DENY, .cause = cause, .detail = phrase};
     struct buf reason;
-    buf_init(&reason, 4096);
+    buf_init(&reason, DETAIL_BYTES);
     decision_write_reason(&reason, gate->policy, &judged.decision);
     judged.reason = buf_slice_of(&reason);
     struct outcome outcome = deny(gate, &judged);

@@ -1,9 +1,6 @@
 /* A reload that was refused: told, journalled, and kept for review. */
 #include "base/clock.h"
-#include "gate/inside.h"
-
-/* More than this many of a kind in one event help nobody. */
-#define LISTED_MOST 100
+#include "gate/internal.h"
 
 void refusal_init(struct refusal *refusal)
 {
@@ -24,9 +21,12 @@ void refusal_finish(struct refusal *refusal)
     policy_destroy(refusal->policy);
 }
 
-static void write_error_list(struct buf *json, const struct findings *errors)
+/* ---- As JSON, for the journal (cut to EVENT_LIST_MOST of each kind) and for review (whole) ---- */
+
+static void write_error_list(struct buf *json, const struct findings *errors, size_t most)
 {
-    for (size_t i = 0; i < errors->count && i < LISTED_MOST; i++) {
+    buf_text(json, ",\"errors\":[");
+    for (size_t i = 0; i < errors->count && i < most; i++) {
         const struct finding *f = &errors->list[i];
         buf_printf(json, "%s{\"code\":\"%s\",\"file\":", i ? "," : "", f->code);
         json_write_bytes(json, f->file_name);
@@ -34,34 +34,39 @@ static void write_error_list(struct buf *json, const struct findings *errors)
         json_write_bytes(json, f->message);
         buf_byte(json, '}');
     }
+    buf_byte(json, ']');
+    if (errors->count > most) {
+        buf_printf(json, ",\"moreErrors\":%zu", errors->count - most);
+    }
 }
 
-static void write_violation_list(struct gate *gate, struct buf *json, const struct violations *violations)
+static void write_violation_list(struct buf *json, const struct violations *violations, size_t most)
 {
-    for (size_t i = 0; i < violations->count && i < LISTED_MOST; i++) {
+    buf_text(json, ",\"violations\":[");
+    for (size_t i = 0; i < violations->count && i < most; i++) {
         const struct violation *v = &violations->list[i];
-        gate_tell(gate, "%.*s", SLICE_FMT(v->message));
         buf_text(json, i ? ",{\"existingDeny\":" : "{\"existingDeny\":");
         json_write_bytes(json, v->existing_deny);
         buf_text(json, ",\"newRule\":");
         json_write_bytes(json, v->new_rule);
         buf_byte(json, '}');
     }
+    buf_byte(json, ']');
+    if (violations->count > most) {
+        buf_printf(json, ",\"moreViolations\":%zu", violations->count - most);
+    }
 }
 
-/* The first weakenings of a difference, each with a call that shows it; *listed counts them. */
-static void write_weaker(struct gate *gate, struct buf *json, const struct diff *diff, bool unreadable,
-                         size_t *listed)
+/* The weakenings of a difference, each with a call that shows it; *count counts them, listed or not. */
+static void write_weaker(struct buf *json, const struct diff *diff, bool unreadable, size_t most,
+                         size_t *count)
 {
-    for (size_t i = 0; i < diff->count && *listed < LISTED_MOST; i++) {
+    for (size_t i = 0; i < diff->count; i++) {
         const struct diff_class *class = &diff->list[i];
-        if (!class->weaker) {
+        if (!class->weaker || (*count)++ >= most) {
             continue;
         }
-        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s%s",
-                  decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
-                  SLICE_FMT(class->match), unreadable ? " with a path that cannot be resolved" : "");
-        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", (*listed)++ ? "," : "",
+        buf_printf(json, "%s{\"from\":\"%s\",\"match\":", *count > 1 ? "," : "",
                    decision_kind_name(class->from.kind));
         buf_slice(json, class->match.len ? class->match : SLICE("{}"));
         buf_printf(json, ",\"to\":\"%s\"%s,\"witness\":", decision_kind_name(class->to.kind),
@@ -71,47 +76,96 @@ static void write_weaker(struct gate *gate, struct buf *json, const struct diff 
     }
 }
 
-static void write_weaker_list(struct gate *gate, struct buf *json, const struct refusal *refusal)
+/* False when it does not fit. */
+static bool write_refusal(struct buf *json, const struct refusal *refusal, const char *when, size_t most)
 {
-    size_t listed = 0;
-    write_weaker(gate, json, &refusal->diff, false, &listed);
-    write_weaker(gate, json, &refusal->unreadable, true, &listed);
-    if (listed) {
+    size_t weaker = 0;
+    buf_printf(json, "{\"when\":\"%s\"", when);
+    write_error_list(json, &refusal->errors, most);
+    write_violation_list(json, &refusal->violations, most);
+    buf_text(json, ",\"weaker\":[");
+    write_weaker(json, &refusal->diff, false, most, &weaker);
+    write_weaker(json, &refusal->unreadable, true, most, &weaker);
+    buf_byte(json, ']');
+    if (weaker > most) {
+        buf_printf(json, ",\"moreWeaker\":%zu", weaker - most);
+    }
+    if (refusal->new_digest[0] && weaker > 0) {
+        buf_printf(json, ",\"digest\":\"%s\"", refusal->new_digest);
+    }
+    buf_byte(json, '}');
+    return buf_ok(json);
+}
+
+static void write_what_fits(struct buf *json, const struct refusal *refusal, const char *when, size_t most)
+{
+    buf_reset(json);
+    if (write_refusal(json, refusal, when, most)) {
+        return;
+    }
+    buf_reset(json);
+    if (!write_refusal(json, refusal, when, EVENT_LIST_MOST)) {
+        buf_reset(json);
+        buf_printf(json, "{\"when\":\"%s\"}", when);
+    }
+}
+
+/* ---- To the operator ---- */
+
+static size_t tell_weaker(struct gate *gate, const struct diff *diff, bool unreadable)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < diff->count; i++) {
+        const struct diff_class *class = &diff->list[i];
+        if (!class->weaker) {
+            continue;
+        }
+        count++;
+        gate_tell(gate, "weaker than the baseline: %s becomes %s for %.*s%s",
+                  decision_kind_name(class->from.kind), decision_kind_name(class->to.kind),
+                  SLICE_FMT(class->match), unreadable ? " with a path that cannot be resolved" : "");
+    }
+    return count;
+}
+
+static void tell(struct gate *gate, const struct refusal *refusal)
+{
+    for (size_t i = 0; i < refusal->violations.count; i++) {
+        gate_tell(gate, "%.*s", SLICE_FMT(refusal->violations.list[i].message));
+    }
+    size_t weaker = tell_weaker(gate, &refusal->diff, false) + tell_weaker(gate, &refusal->unreadable, true);
+    if (weaker > 0) {
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
     }
+    gate_tell(gate, "reload refused: the running policy stays");
+}
+
+static void journal_refusal(struct gate *gate, const struct refusal *refusal, const char *when)
+{
+    struct buf json, error;
+    buf_init(&json, 1u << 20);
+    buf_init_message(&error, MESSAGE_BYTES);
+    write_what_fits(&json, refusal, when, EVENT_LIST_MOST);
+    struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(&json)};
+    if (!journal_stage(gate->ledger.journal, &event) || !journal_commit(gate->ledger.journal, true, &error)) {
+        gate_tell_journal(gate, buf_message(&error));
+    }
+    buf_finish(&json);
+    buf_finish(&error);
 }
 
 void gate_refuse(struct gate *gate, const struct refusal *refusal)
 {
     char when[CLOCK_ISO_SIZE];
-    struct buf json, error;
+    struct buf json;
     clock_iso8601(clock_wall_ms(), when);
-    buf_init(&json, 1u << 20);
-    buf_init(&error, 4096);
-    buf_printf(&json, "{\"when\":\"%s\",\"errors\":[", when);
-    write_error_list(&json, &refusal->errors);
-    buf_text(&json, "],\"violations\":[");
-    write_violation_list(gate, &json, &refusal->violations);
-    buf_text(&json, "],\"weaker\":[");
-    write_weaker_list(gate, &json, refusal);
-    buf_byte(&json, ']');
-    if (refusal->new_digest[0] && (diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable))) {
-        buf_printf(&json, ",\"digest\":\"%s\"", refusal->new_digest);
-    }
-    buf_byte(&json, '}');
-    if (!buf_ok(&json)) {
-        buf_reset(&json);
-        buf_printf(&json, "{\"when\":\"%s\"}", when);
-    }
-    struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(&json)};
-    if (!journal_stage(gate->desk.journal, &event) || !journal_commit(gate->desk.journal, true, &error)) {
-        gate_tell_journal(gate, error.len ? buf_slice_of(&error) : SLICE("no memory"));
-    }
-    gate_tell(gate, "reload refused: the running policy stays");
+    journal_refusal(gate, refusal, when);
+    tell(gate, refusal);
+    buf_init(&json, REGISTRY_FILE_MOST);
+    write_what_fits(&json, refusal, when, SIZE_MAX);
     if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, buf_slice_of(&json))) {
         gate_tell(gate, "the list of refused reloads cannot be written");
     }
     buf_finish(&json);
-    buf_finish(&error);
     gate_write_status(gate);
 }

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/inside.h"
+#include "base/file.h"
+#include "gate/internal.h"
 #include "gate/state.h"
 
-#define STATUS_CEILING (1u << 20)
-#define FILE_SIZE      (sizeof((struct registry *)0)->name + 10)
+#define FILE_SIZE (sizeof((struct registry *)0)->name + 10)
 
 static int open_gates(int state_dir, struct buf *ret_error)
 {
@@ -26,40 +26,46 @@ static int open_gates(int state_dir, struct buf *ret_error)
     return dir;
 }
 
-bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_error)
+/* The entry gets its name when it is locked already: whoever looks at the names takes one that is not locked
+ * for that of a process that has ended, and removes it. */
+static bool lock_entry(struct registry *registry)
 {
     uint32_t random;
-    char file[FILE_SIZE];
+    char file[FILE_SIZE], locked[FILE_SIZE];
+    if (!random_bytes(&random, sizeof(random))) {
+        return false;
+    }
+    snprintf(registry->name, sizeof(registry->name), "%ld-%08x", (long)getpid(), random);
+    snprintf(file, sizeof(file), "%s.starts", registry->name);
+    snprintf(locked, sizeof(locked), "%s.lock", registry->name);
+    registry->lock = openat(registry->dir, file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (registry->lock < 0) {
+        return false;
+    }
+    if (flock(registry->lock, LOCK_EX | LOCK_NB) == 0 &&
+        renameat(registry->dir, file, registry->dir, locked) == 0) {
+        return true;
+    }
+    int saved = errno;
+    unlinkat(registry->dir, file, 0);
+    errno = saved;
+    return false;
+}
+
+bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_error)
+{
     *registry = (struct registry){.dir = open_gates(state_dir, ret_error), .lock = -1};
     if (registry->dir < 0) {
         return false;
     }
-    if (random_bytes(&random, sizeof(random))) {
-        snprintf(registry->name, sizeof(registry->name), "%ld-%08x", (long)getpid(), random);
-        snprintf(file, sizeof(file), "%s.lock", registry->name);
-        registry->lock = openat(registry->dir, file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    }
-    if (registry->lock >= 0 && flock(registry->lock, LOCK_EX | LOCK_NB) == 0) {
+    errno = 0;
+    if (lock_entry(registry)) {
         return true;
     }
-    buf_printf(ret_error, "this gate cannot be entered among the running ones: %s", strerror(errno));
+    buf_printf(ret_error, "this gate cannot be entered among the running ones: %s",
+               errno != 0 ? strerror(errno) : "no random numbers");
     registry_leave(registry);
     return false;
-}
-
-static bool write_whole(int fd, struct slice text)
-{
-    while (text.len > 0) {
-        ssize_t n = write(fd, text.ptr, text.len);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n <= 0) {
-            return false;
-        }
-        text = slice_from(text, (size_t)n);
-    }
-    return true;
 }
 
 bool registry_write(struct registry *registry, const char *ending, struct slice json)
@@ -70,13 +76,7 @@ bool registry_write(struct registry *registry, const char *ending, struct slice 
     if (json.len == 0) {
         return unlinkat(registry->dir, file, 0) == 0 || errno == ENOENT;
     }
-    int fd = openat(registry->dir, new_file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        return false;
-    }
-    bool written = write_whole(fd, json);
-    close(fd);
-    return written && renameat(registry->dir, new_file, registry->dir, file) == 0;
+    return file_replace_at(registry->dir, new_file, file, json, false);
 }
 
 static void remove_entry(int dir, const char *name)
@@ -109,23 +109,14 @@ static void append_file(int dir, const char *name, const char *ending, struct bu
 {
     char file[FILE_SIZE];
     snprintf(file, sizeof(file), "%s%s", name, ending);
-    int fd = openat(dir, file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        return;
-    }
     struct buf text;
-    buf_init(&text, STATUS_CEILING + (16u << 10));
-    ssize_t n = 0;
-    char *room;
-    while ((room = buf_reserve(&text, 16 << 10)) != NULL && (n = read(fd, room, 16 << 10)) > 0) {
-        buf_added(&text, (size_t)n);
-    }
-    close(fd);
+    buf_init(&text, REGISTRY_FILE_MOST + 1);
+    bool read = file_read_at(dir, file, &text);
     struct json_doc doc;
     struct json_error error;
-    struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = STATUS_CEILING};
+    struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = REGISTRY_FILE_MOST};
     json_init(&doc);
-    if (n == 0 && json_parse(&doc, buf_slice_of(&text), &options, &error) &&
+    if (read && json_parse(&doc, buf_slice_of(&text), &options, &error) &&
         json_is(json_root(&doc), JSON_OBJECT)) {
         buf_slice(buf, json_text_of(&doc, json_root(&doc)));
     }
@@ -136,7 +127,7 @@ static void append_file(int dir, const char *name, const char *ending, struct bu
 static void append_gate(int dir, const char *name, struct buf *buf)
 {
     struct buf status;
-    buf_init(&status, STATUS_CEILING);
+    buf_init(&status, REGISTRY_FILE_MOST);
     append_file(dir, name, REGISTRY_STATUS, &status);
     if (status.len > 2 && buf_ok(&status)) {
         if (buf->ptr[buf->len - 1] != '[') {

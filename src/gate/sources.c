@@ -441,6 +441,26 @@ struct policy *sources_load(const struct sources *sources, const struct path_bas
     return policy;
 }
 
+struct policy *sources_load_texts(const struct sources *sources, const struct path_base *base,
+                                  const struct source_texts *texts)
+{
+    bool *in_use = calloc(sources->count + 1, sizeof(*in_use));
+    uint32_t *which = calloc(sources->count + 1, sizeof(*which));
+    struct policy *policy = NULL;
+    struct findings errors;
+    findings_init(&errors);
+    for (size_t i = 0; in_use != NULL && i < sources->count && i < texts->count; i++) {
+        in_use[i] = texts->states[i] == SOURCE_USED || texts->states[i] == SOURCE_LAST_GOOD;
+    }
+    if (in_use != NULL && which != NULL) {
+        policy = load_texts(sources, texts, in_use, which, base, &errors);
+    }
+    findings_finish(&errors);
+    free(in_use);
+    free(which);
+    return policy;
+}
+
 void sources_write_doubts(struct buf *buf, const struct sources *sources)
 {
     for (size_t i = 0; i < sources->count; i++) {

@@ -72,6 +72,10 @@ void source_texts_finish(struct source_texts *texts);
 MUST_USE struct policy *sources_load(const struct sources *sources, const struct path_base *base,
                                      struct source_texts *texts, struct findings *ret_errors);
 
+/* Loads the texts that are in use once more, without reading any file. NULL when memory ran out. */
+MUST_USE struct policy *sources_load_texts(const struct sources *sources, const struct path_base *base,
+                                           const struct source_texts *texts);
+
 /* Appends a line for each file, by name or at the user's place, that group or others can write: whoever can
  * may decide what the policy says. (An admin file is refused then; a workspace's is anyone's.) */
 void sources_write_doubts(struct buf *buf, const struct sources *sources);

@@ -52,15 +52,22 @@ void refusal_text_write(struct buf *out, const struct json_doc *doc, const struc
                         const char *indent)
 {
     static const struct {
-        const char *list;
+        const char *list, *more;
         void (*write)(struct buf *out, const struct json_doc *doc, const struct json_value *item);
-    } kinds[] = {{"violations", write_violation}, {"errors", write_error}, {"weaker", write_weakening}};
+    } kinds[] = {{"violations", "moreViolations", write_violation},
+                 {"errors", "moreErrors", write_error},
+                 {"weaker", "moreWeaker", write_weakening}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         const struct json_value *list = json_get(doc, refused, kinds[i].list), *v;
         for (v = list != NULL ? json_first(doc, list) : NULL; v != NULL; v = json_right(doc, list, v)) {
             buf_text(out, indent);
             kinds[i].write(out, doc, v);
             buf_byte(out, '\n');
+        }
+        if (json_get(doc, refused, kinds[i].more) != NULL) {
+            buf_printf(out, "%sand ", indent);
+            write_string(out, doc, refused, kinds[i].more);
+            buf_text(out, " more: 'callgate check' lists all\n");
         }
     }
     if (json_get(doc, refused, "digest") != NULL) {

@@ -1,6 +1,6 @@
 /* Codes and replies. */
 #include "../../check.h"
-#include "approval/code.h"
+#include "approval/code_internal.h"
 
 static void test_valid(void)
 {

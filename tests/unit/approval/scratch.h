@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "approval/store.h"
+#include "approval/internal.h"
 #include "base/limits.h"
 
 struct scratch {

@@ -1,6 +1,6 @@
 /* Every statement of the store, by name. Inside this room. */
-#ifndef APPROVAL_SQL_H
-#define APPROVAL_SQL_H
+#ifndef APPROVAL_SQL_INTERNAL_H
+#define APPROVAL_SQL_INTERNAL_H
 
 /* How many old ends are kept, for those who still ask how a request ended. The record is the journal. */
 #define KEPT_ENDS    1000

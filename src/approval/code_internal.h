@@ -1,6 +1,6 @@
 /* Codes, inside this room. approval.h has code_valid and reply_parse for everyone else. */
-#ifndef APPROVAL_CODE_H
-#define APPROVAL_CODE_H
+#ifndef APPROVAL_CODE_INTERNAL_H
+#define APPROVAL_CODE_INTERNAL_H
 
 #include "approval/approval.h"
 

@@ -4,10 +4,10 @@
  * A database owns its connection until database_close. A statement is begun, bound, stepped, read and ended;
  * what it returned is borrowed until the next step or its end. Everything that fails leaves a message in
  * `error`. */
-#ifndef APPROVAL_DATABASE_H
-#define APPROVAL_DATABASE_H
+#ifndef APPROVAL_DATABASE_INTERNAL_H
+#define APPROVAL_DATABASE_INTERNAL_H
 
-#include "approval/sql.h"
+#include "approval/sql_internal.h"
 #include "base/buffer.h"
 
 struct sqlite3;

@@ -1,40 +1,49 @@
 /* What the files of the gate share. Nothing outside src/gate includes this. */
-#ifndef GATE_INSIDE_H
-#define GATE_INSIDE_H
+#ifndef GATE_INTERNAL_H
+#define GATE_INTERNAL_H
 
 #include "analysis/analysis.h"
 #include "gate/gate.h"
 
 /* The state directory with what lives in it: the journal and the store of approvals. A gate has one; so have
  * the commands through which people answer. */
-struct desk {
+struct ledger {
     int dir;
     struct journal *journal;
-    struct store *store;  /* NULL until desk_open_store */
+    struct store *store;  /* NULL until ledger_open_store */
     uint64_t correlation; /* the next correlation id; starts at random */
     struct arena arena;   /* for one operation */
 };
 
-MUST_USE bool desk_open(struct desk *desk, const char *state_dir, enum journal_fsync fsync,
-                        struct slice boot_detail, struct buf *ret_error);
+MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
+                          struct slice boot_detail, struct buf *ret_error);
 /* Opens the store, unless it is open. */
-MUST_USE bool desk_open_store(struct desk *desk, const char *state_dir, struct buf *ret_error);
-void desk_close(struct desk *desk);
+MUST_USE bool ledger_open_store(struct ledger *ledger, const char *state_dir, struct buf *ret_error);
+void ledger_close(struct ledger *ledger);
+
+#define DETAIL_BYTES ((size_t)64 << 10) /* of the detail of an event about one request */
 
 struct times times_now(void);
 
 #define CORRELATION_SIZE 17
-void desk_correlation(struct desk *desk, char ret_id[CORRELATION_SIZE]);
+void ledger_correlation(struct ledger *ledger, char ret_id[CORRELATION_SIZE]);
 
 /* Stages an event of a request. `by` and `answer` are a person's, or empty and NULL. */
-MUST_USE bool desk_stage_request(struct desk *desk, const char *kind, const struct request *request,
-                                 struct slice by, const char *answer);
+MUST_USE bool ledger_stage_request(struct ledger *ledger, const char *kind, const struct request *request,
+                                   struct slice by, const char *answer);
 
 /* Stages one event for each request that has ended, of the kind that its end has. */
-MUST_USE bool desk_stage_ends(struct desk *desk, const struct request *ended, size_t count, struct slice by);
+MUST_USE bool ledger_stage_ends(struct ledger *ledger, const struct request *ended, size_t count,
+                                struct slice by);
+
+/* Commits what is staged and the store's transaction as one: the journal first, flushed. When the store's commit
+ * fails after it, each of the requests gets an event `approval.void` with the reason, which takes back what
+ * the journal says became of it. False, with nothing changed in the store and a message. */
+MUST_USE bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t count,
+                            struct buf *ret_error);
 
 /* Ends requests that have waited too long: a transaction of its own, journalled. */
-void desk_sweep(struct desk *desk, struct times now);
+void ledger_sweep(struct ledger *ledger, struct times now);
 
 /* One running gate's entry: a lock that is held as long as the process lives, and a file that says what it
  * runs. */
@@ -43,15 +52,16 @@ struct registry {
     char name[40];
 };
 MUST_USE bool registry_enter(struct registry *registry, int state_dir, struct buf *ret_error);
-#define REGISTRY_STATUS  ".json"
-#define REGISTRY_REFUSED ".refused"
+#define REGISTRY_FILE_MOST ((size_t)4 << 20) /* bytes of one of its files */
+#define REGISTRY_STATUS    ".json"
+#define REGISTRY_REFUSED   ".refused"
 /* Writes one of its files whole, or removes it when `json` is empty. */
 MUST_USE bool registry_write(struct registry *registry, const char *ending, struct slice json);
 void registry_leave(struct registry *registry);
 
 struct gate {
     struct gate_options options;
-    struct desk desk;
+    struct ledger ledger;
     struct path_base calls; /* where paths of calls start; options.base is where prefixes do */
     struct decider decider;
     struct policy *policy;
@@ -84,11 +94,17 @@ MUST_USE struct policy *gate_load(const struct gate *gate, struct source_texts *
 /* Takes a policy and its texts over, or destroys the policy: digest, generation, warnings to the operator and
  * the journal, status. */
 MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *texts);
+
+/* Appends what `status` and the journal say of the policy in force. */
+void gate_write_policy(struct buf *buf, const struct gate *gate);
 void gate_write_status(struct gate *gate);
 
 /* The readings' canonical paths, each once, in order. Lives in the arena. False when memory ran out. */
 MUST_USE bool judged_paths(const struct readings *readings, struct arena *arena, struct slice **ret_paths,
                            size_t *ret_count);
+
+/* More than this many warnings, errors or violations in one event help nobody; it says how many more. */
+#define EVENT_LIST_MOST ((size_t)100)
 
 /* What speaks against a reload. Owns all of it. */
 struct refusal {

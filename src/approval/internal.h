@@ -1,9 +1,9 @@
 /* What the files of the store share. Inside this room; tests use it to choose the boot. */
-#ifndef APPROVAL_STORE_H
-#define APPROVAL_STORE_H
+#ifndef APPROVAL_INTERNAL_H
+#define APPROVAL_INTERNAL_H
 
 #include "approval/approval.h"
-#include "approval/database.h"
+#include "approval/database_internal.h"
 
 #define STORE_NAME   "approvals.db"
 #define BOOT_ID_SIZE 64
@@ -27,10 +27,10 @@ static inline bool times_known(struct times now)
     return now.wall_ms != INT64_MIN && now.boot_ms >= 0;
 }
 
+/* ---- Rows (request.c) ---- */
+
 /* Binds the three parameters that say when it is. */
 void query_times(struct query *query, const struct store *store, struct times now);
-
-/* ---- Rows (request.c) ---- */
 
 /* Requests as they are read: an array in an arena that grows by doubling. */
 struct request_list {

@@ -1,0 +1,181 @@
+/* The ledger: the state directory with its journal and its store of approvals, which commit as one. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "gate/internal.h"
+#include "gate/state.h"
+
+struct times times_now(void)
+{
+    return (struct times){clock_wall_ms(), clock_boot_ms()};
+}
+
+bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
+                 struct slice boot_detail, struct buf *ret_error)
+{
+    *ledger = (struct ledger){.dir = -1};
+    arena_init(&ledger->arena, 256u << 20);
+    ledger->dir = state_open(state_dir, ret_error);
+    if (ledger->dir < 0) {
+        return false;
+    }
+    ledger->journal = journal_open(ledger->dir, STATE_JOURNAL, fsync, boot_detail, ret_error);
+    if (ledger->journal == NULL) {
+        return false;
+    }
+    if (random_bytes(&ledger->correlation, sizeof(ledger->correlation))) {
+        return true;
+    }
+    buf_text(ret_error, "no random numbers");
+    return false;
+}
+
+bool ledger_open_store(struct ledger *ledger, const char *state_dir, struct buf *ret_error)
+{
+    if (ledger->store == NULL) {
+        ledger->store = store_open(state_dir, ret_error);
+    }
+    return ledger->store != NULL;
+}
+
+void ledger_close(struct ledger *ledger)
+{
+    store_close(ledger->store);
+    journal_close(ledger->journal);
+    if (ledger->dir >= 0) {
+        close(ledger->dir);
+    }
+    arena_finish(&ledger->arena);
+    *ledger = (struct ledger){.dir = -1};
+}
+
+void ledger_correlation(struct ledger *ledger, char ret_id[CORRELATION_SIZE])
+{
+    snprintf(ret_id, CORRELATION_SIZE, "%016llx", (unsigned long long)ledger->correlation++);
+}
+
+static const char *kind_of_end(enum request_state state)
+{
+    switch (state) {
+    case REQUEST_APPROVED:
+        return "approval.approved";
+    case REQUEST_REFUSED:
+        return "approval.refused";
+    case REQUEST_TIMED_OUT:
+        return "approval.timed_out";
+    default:
+        return "approval.withdrawn";
+    }
+}
+
+static bool stage_request_event(struct ledger *ledger, const char *kind, const struct request *request,
+                                const struct buf *detail)
+{
+    struct event event = {
+        .kind = kind,
+        .tool = request->tool,
+        .server = request->server,
+        .rule = request->rule,
+        .actor = request->actor,
+        .has_session = true,
+        .channel = request->channel,
+        .thread = request->thread,
+        .call_hash = request->call_hash,
+        .detail = buf_slice_of(detail),
+    };
+    return journal_stage(ledger->journal, &event);
+}
+
+bool ledger_stage_request(struct ledger *ledger, const char *kind, const struct request *request,
+                          struct slice by, const char *answer)
+{
+    struct buf detail;
+    buf_init(&detail, DETAIL_BYTES);
+    buf_printf(&detail, "{\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld", request->code,
+               request->given, request->needed, (long long)request->number);
+    if (answer != NULL) {
+        buf_printf(&detail, ",\"answer\":\"%s\"", answer);
+    }
+    if (by.len) {
+        buf_text(&detail, ",\"by\":");
+        json_write_bytes(&detail, by);
+    }
+    buf_byte(&detail, '}');
+    bool staged = buf_ok(&detail) && stage_request_event(ledger, kind, request, &detail);
+    buf_finish(&detail);
+    return staged;
+}
+
+bool ledger_stage_ends(struct ledger *ledger, const struct request *ended, size_t count, struct slice by)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!ledger_stage_request(ledger, kind_of_end(ended[i].state), &ended[i], by, NULL)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* An event that takes back what the journal says became of requests. */
+static bool stage_void(struct ledger *ledger, const struct request *requests, size_t count, struct slice why)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct buf detail;
+        buf_init(&detail, DETAIL_BYTES);
+        buf_printf(&detail, "{\"code\":\"%s\",\"request\":%lld,\"why\":", requests[i].code,
+                   (long long)requests[i].number);
+        json_write_bytes(&detail, why);
+        buf_byte(&detail, '}');
+        bool staged = buf_ok(&detail) && stage_request_event(ledger, "approval.void", &requests[i], &detail);
+        buf_finish(&detail);
+        if (!staged) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t count, struct buf *ret_error)
+{
+    if (!journal_commit(ledger->journal, true, ret_error)) {
+        store_rollback(ledger->store);
+        return false;
+    }
+    if (store_commit(ledger->store)) {
+        return true;
+    }
+    buf_text(ret_error, store_error(ledger->store));
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (!stage_void(ledger, requests, count, slice_of(store_error(ledger->store))) ||
+        !journal_commit(ledger->journal, true, &error)) {
+        journal_unstage(ledger->journal);
+        buf_text(ret_error, "; the journal cannot say so");
+    }
+    buf_finish(&error);
+    return false;
+}
+
+void ledger_sweep(struct ledger *ledger, struct times now)
+{
+    if (ledger->store == NULL || !store_sweep_due(ledger->store, now) || !store_begin(ledger->store)) {
+        return;
+    }
+    struct request *ended = NULL;
+    size_t count = 0;
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    struct arena arena; /* its own: the caller is in the middle of something */
+    arena_init(&arena, 0);
+    /* What cannot be journalled does not happen; the next sweep tries again. */
+    bool done = store_sweep(ledger->store, now, &arena, &ended, &count) == STORE_DONE &&
+                ledger_stage_ends(ledger, ended, count, (struct slice){0}) &&
+                ledger_commit(ledger, ended, count, &error);
+    if (!done) {
+        journal_unstage(ledger->journal);
+        store_rollback(ledger->store);
+    }
+    buf_finish(&error);
+    arena_finish(&arena);
+}
