@@ -77,7 +77,7 @@ typedef struct cg_document {
 /* Where relative paths and `~` start. Absolute directories. `roots` are further starts of relative paths and
  * may be NULL when there are none. */
 typedef struct cg_base {
-    size_t size; /* sizeof(cg_base) */
+    size_t size; /* sizeof(cg_base); a smaller one of an earlier release is taken as well */
     const char *cwd;
     const char *home;
     const char *const *roots;
@@ -86,7 +86,8 @@ typedef struct cg_base {
 
 /* Loads documents, in order, into one policy: all or nothing, except that a workspace document with errors is
  * reported and left out. Returns NULL when there is no policy. *ret_report, unless ret_report is NULL, gets
- * every error and warning of every document (NULL only when memory ran out); free it with cg_report_free. */
+ * every error and warning of every document, or one error `bad-base` when the base cannot be used (NULL only
+ * when memory ran out); free it with cg_report_free. */
 CG_API CG_MUST_USE cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_base *base,
                                              cg_report **ret_report);
 CG_API void cg_policy_free(cg_policy *policy);

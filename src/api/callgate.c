@@ -1,6 +1,7 @@
 /* The public library: callgate.h over the rooms below. Nothing is decided here. */
 #include "callgate.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
@@ -45,12 +46,37 @@ const char *cg_version(void)
 
 /* ---- Policies ---- */
 
+/* The members that the first release had: a program that was built before a later one was appended says this
+ * size, and the members that it does not know are zero. */
+#define BASE_FIRST_SIZE (offsetof(cg_base, root_count) + sizeof(((cg_base *)0)->root_count))
+
+/* What is wrong with a base, for the report; NULL: nothing. */
+static const char *base_fault(const cg_base *base)
+{
+    if (base == NULL) {
+        return "no base was given: the working directory and the home directory must be known";
+    }
+    if (base->size < BASE_FIRST_SIZE) {
+        return "the size of the base is too small: set it to sizeof(cg_base)";
+    }
+    if (base->cwd == NULL || base->cwd[0] != '/') {
+        return "the working directory of the base must be an absolute path";
+    }
+    if (base->home == NULL || base->home[0] != '/') {
+        return "the home directory of the base must be an absolute path";
+    }
+    if (base->root_count > 0 && base->roots == NULL) {
+        return "the base counts roots and has none";
+    }
+    return NULL;
+}
+
 /* Roots as slices; *ret_base borrows the caller's texts. */
 static bool convert_base(const cg_base *base, struct slice **ret_roots, struct path_base *ret_base)
 {
     *ret_roots = NULL;
     *ret_base = (struct path_base){0};
-    if (base == NULL || base->size < sizeof(*base) || base->cwd == NULL || base->home == NULL) {
+    if (base_fault(base) != NULL) {
         return false;
     }
     *ret_roots = calloc(base->root_count + 1, sizeof(**ret_roots));
@@ -84,6 +110,7 @@ static cg_policy *load(const cg_document *documents, size_t count, const struct 
 {
     struct policy_source *sources = calloc(count + 1, sizeof(*sources));
     cg_policy *policy = calloc(1, sizeof(*policy));
+    report->errors.failed = sources == NULL || policy == NULL;
     if (sources != NULL && policy != NULL) {
         for (size_t i = 0; i < count; i++) {
             convert_document(&documents[i], &sources[i]);
@@ -120,10 +147,16 @@ cg_policy *cg_policy_load(const cg_document *documents, size_t count, const cg_b
     }
     findings_init(&report->errors);
     findings_init(&report->warnings);
-    if (convert_base(base, &roots, &path_base)) {
+    const char *fault = base_fault(base);
+    if (fault != NULL) {
+        (void)findings_add(&report->errors, "bad-base", "%s", fault);
+    }
+    bool converted = convert_base(base, &roots, &path_base);
+    if (converted) {
         policy = load(documents, count, &path_base, report);
     }
     free(roots);
+    report->errors.failed = report->errors.failed || (!converted && fault == NULL);
     if (report->errors.failed || report->warnings.failed) {
         cg_policy_free(policy);
         policy = NULL;

@@ -293,7 +293,7 @@ static int find_state(struct options *options, const struct command *command, un
 static int settle(struct options *options, const struct command *command, unsigned groups)
 {
     struct buf error;
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     int code = -1;
     for (size_t i = 0; i < options->policies.count && code == -1; i++) {
         if (!sources_add(&options->sources, options->policies.items[i], &error)) {

@@ -183,7 +183,7 @@ static bool start_item(struct sender *s, const struct json_doc *doc, bool webhoo
     const struct json_value *to = json_get(doc, json_root(doc), "target");
     char *argv[sizeof(target.argv) / sizeof(target.argv[0]) + 1] = {NULL};
     arena_init(&arena, (size_t)1 << 20);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     buf_init(&text, OUTBOX_ITEM_BYTES);
     bool ok = json_is(notice, JSON_OBJECT) && to != NULL &&
               notice_target_read(&target, doc, to, &arena, &error) &&

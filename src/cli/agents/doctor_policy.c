@@ -110,7 +110,7 @@ static bool add_hook_sources(struct doctor_line *line, const struct host *host)
     struct buf protect, error;
     bool added = true;
     buf_init(&protect, 64u << 10);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     if (line->a.protect != NULL) {
         buf_printf(&protect, "admin=%s", line->a.protect);
         added = buf_ok(&protect) && sources_add(sources, protect.ptr, &error);

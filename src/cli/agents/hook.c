@@ -140,7 +140,7 @@ static bool add_protection(struct options *options, const char *file)
         return true;
     }
     buf_init(&argument, 64u << 10);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     buf_printf(&argument, "admin=%s", file);
     bool added = buf_ok(&argument) && sources_add(&options->sources, argument.ptr, &error);
     if (!added) {

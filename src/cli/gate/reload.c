@@ -137,7 +137,7 @@ static int reload(const char *state_dir)
     bool all_adopted = true;
     status_init(&status);
     buf_init(&out, 16u << 20);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     struct told *told = status_read(&status, state_dir, &error) ? tell_all(&status, &count) : NULL;
     uint64_t until = clock_mono_ns() + WAIT_MS * 1000000ull;
     left = count;

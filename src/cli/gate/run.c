@@ -49,18 +49,24 @@ static void say_line(const char *line)
 }
 
 /* Seconds, whole or with a fraction: "55", "0.5". */
+/* Decimal digits, and up to three more behind a point. */
 static bool read_seconds(const char *text, uint64_t *ret_ms)
 {
-    char *end;
-    if (text[0] < '0' || text[0] > '9') {
+    size_t whole = strspn(text, "0123456789");
+    size_t part = text[whole] == '.' ? strspn(text + whole + 1, "0123456789") : 0;
+    const char *end = text + whole + (text[whole] == '.' ? 1 + part : 0);
+    if (whole == 0 || whole > 9 || part > 3 || *end != '\0' || (text[whole] == '.' && part == 0)) {
         return false;
     }
-    double seconds = strtod(text, &end);
-    if (*end != '\0' || !(seconds <= HOLD_MOST_MS / 1000.0)) {
-        return false;
+    uint64_t ms = 0;
+    for (size_t i = 0; i < whole; i++) {
+        ms = ms * 10 + (uint64_t)(text[i] - '0');
     }
-    *ret_ms = (uint64_t)(seconds * 1000);
-    return true;
+    for (size_t i = 0; i < 3; i++) {
+        ms = ms * 10 + (i < part ? (uint64_t)(text[whole + 1 + i] - '0') : 0);
+    }
+    *ret_ms = ms;
+    return ms <= HOLD_MOST_MS;
 }
 
 static bool read_actor(const char *text, enum actor *ret_actor)

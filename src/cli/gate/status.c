@@ -115,7 +115,7 @@ static int status(const struct options *options)
     int code = EXIT_UNABLE;
     buf_init(&gates, LIMIT_MESSAGE_BYTES);
     buf_init(&out, (size_t)64 << 20);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     bool absent = options_state_is_absent(options);
     struct people *people = absent ? NULL : people_open(options->state_dir, &error);
     if (absent) {

@@ -204,7 +204,7 @@ bool counts_read(struct counts *ret_counts, const char *state_dir)
     *ret_counts = (struct counts){0};
     arena_init(&ret_counts->arena, 0);
     intern_init(&ret_counts->rules, &ret_counts->arena);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     int dir = state_open(state_dir, &error);
     if (dir < 0) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));

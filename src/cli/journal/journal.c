@@ -42,7 +42,7 @@ static int verify(const char *const *files, size_t count, const char *head_file)
     struct journal_report report = {0};
     int code = EXIT_UNABLE;
     buf_init(&head, 4096);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     buf_init(&out, 1u << 20);
     if (head_file != NULL && !read_file(head_file, 64u << 10, &head)) {
         code = EXIT_UNABLE;
@@ -71,7 +71,7 @@ static int head(const char *file)
     struct buf out, error;
     int code = EXIT_UNABLE;
     buf_init(&out, 4096);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     if (journal_head(file, &out, &error)) {
         buf_byte(&out, '\n');
         code = print(&out);

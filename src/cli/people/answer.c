@@ -108,7 +108,7 @@ int answer_request(const struct command *command, const char *state_dir, struct 
     struct buf error, name;
     struct people *people = NULL;
     int result = EXIT_UNABLE;
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     buf_init(&name, 4096);
     if (as != NULL) {
         buf_text(&name, as);

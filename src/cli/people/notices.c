@@ -109,7 +109,7 @@ static int add(struct notice_targets *targets, int state, int argc, char **argv)
     const struct json_options options = {.max_depth = 4, .max_bytes = 1u << 20};
     int code = EXIT_UNABLE;
     buf_init(&json, 1u << 20);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     json_init(&doc);
     struct notice_target *list = arena_array(&targets->arena, targets->count + 1, sizeof(*list));
     if (!write_wanted(&json, argc, argv)) {
@@ -154,7 +154,7 @@ static int remove_one(struct notice_targets *targets, int state, const char *wor
     size_t at = (size_t)number - 1;
     targets->count--;
     memmove(&targets->list[at], &targets->list[at + 1], (targets->count - at) * sizeof(*targets->list));
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     int code = EXIT_UNABLE;
     if (notice_targets_write(targets, state, &error)) {
         code = show(targets);
@@ -170,7 +170,7 @@ static int test(int state, const char *state_path)
     struct buf notice, error;
     uint64_t random = 0;
     buf_init(&notice, 4096);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     (void)!random_bytes(&random, sizeof(random));
     buf_printf(
         &notice,
@@ -189,7 +189,7 @@ static int test(int state, const char *state_path)
 static int send_all(int state)
 {
     struct buf error, webhook;
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     buf_init(&webhook, 4096);
     libexec_path("callgate-webhook", &webhook);
     bool ok = buf_ok(&webhook) && sender_run(state, webhook.ptr, &error);
@@ -206,7 +206,7 @@ static int with_targets(int state, struct options *options, const char *verb)
     struct notice_targets targets;
     struct buf error;
     int code = EXIT_UNABLE;
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     if (!notice_targets_read(&targets, state, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     } else {
@@ -235,7 +235,7 @@ static int run(int argc, char **argv)
     bool known = strcmp(verb, "add") == 0 || strcmp(verb, "remove") == 0 ||
                  (options.argc <= 1 &&
                   (strcmp(verb, "list") == 0 || strcmp(verb, "test") == 0 || strcmp(verb, "send") == 0));
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     int state = known ? state_open(options.state_dir, &error) : -1;
     if (!known) {
         code = usage_error(&command_notices, "say 'list', 'add KIND', 'remove NUMBER' or 'test'");

@@ -71,7 +71,7 @@ static int pending(const struct options *options)
     struct buf out, error;
     int code = EXIT_UNABLE;
     buf_init(&out, (size_t)1 << 30);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     bool absent = options_state_is_absent(options);
     struct people *people = absent ? NULL : people_open(options->state_dir, &error);
     if (absent || (people != NULL && people_waiting(people, &requests, &count, &error))) {

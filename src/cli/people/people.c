@@ -125,7 +125,7 @@ static bool save(const struct roster *roster, const char *path)
     struct buf text, error;
     struct roster again;
     buf_init(&text, 1u << 20);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     roster_write(&text, roster);
     bool ok = buf_ok(&text) &&
               roster_read(&again, SLICE("people.json as it would be"), buf_slice_of(&text), &error);
@@ -275,7 +275,7 @@ static int run(int argc, char **argv)
     struct roster roster;
     struct buf path, error;
     buf_init(&path, PATH_MAX);
-    buf_init(&error, 4096);
+    buf_init_message(&error, MESSAGE_BYTES);
     bool adding = options.argc > 0 && strcmp(options.argv[0], "add") == 0;
     const char *named = adding && own.file != NULL && access(own.file, F_OK) != 0 ? NULL : own.file;
     if (roster_open(&roster, options.base.home, named, &path, &error)) {

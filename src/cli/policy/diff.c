@@ -409,6 +409,8 @@ static int run(int argc, char **argv)
     };
     int code = options_read(&options, &command_diff, argc, argv, TAKES_PATHS | TAKES_FORMAT, own, 3);
     if (code != -1) {
+        finish_side(&old);
+        finish_side(&new);
         return code;
     }
     bool named = options.argc == 2 || (options.argc == 0 && old.more.count && new.more.count);
