@@ -1,4 +1,6 @@
 /* Adopting a policy, at start or at a reload: told, journalled, shown. SPEC.md section 8. */
+#include <stdlib.h>
+
 #include "analysis/analysis.h"
 #include "base/clock.h"
 #include "gate/internal.h"
@@ -71,6 +73,8 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
         return false;
     }
     policy_destroy(gate->policy);
+    free(gate->rules_of_ids);
+    gate->rules_of_ids = NULL;
     source_texts_finish(&gate->texts);
     gate->policy = policy;
     gate->texts = *texts;

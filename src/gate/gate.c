@@ -77,6 +77,7 @@ void gate_close(struct gate *gate)
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
     policy_destroy(gate->first);
+    free(gate->rules_of_ids);
     source_texts_finish(&gate->texts);
     free(gate);
 }

@@ -67,6 +67,8 @@ struct gate {
     struct policy *policy;
     struct source_texts texts;
     struct policy *first; /* with no_weakening: the policy at start, the baseline until one is acknowledged */
+    uint32_t *rules_of_ids; /* by id: one more than the index of its first rule; NULL until it is needed */
+    size_t ids_mapped;
     char digest[HASH_HEX + 1];
     uint64_t generation;
     int64_t started_ms, loaded_ms;

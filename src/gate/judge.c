@@ -171,15 +171,33 @@ static struct outcome allow(struct gate *gate, struct judged *judged)
 
 /* ---- People ---- */
 
-static const struct rule *rule_by_id(const struct policy *policy, struct slice text)
+static bool map_rules(struct gate *gate)
 {
-    uint32_t id = intern_find(&policy->symbols, text);
-    for (uint32_t i = 0; id && i < policy->rule_count; i++) {
-        if (policy->rules[i].id == id) {
-            return &policy->rules[i];
-        }
+    const struct policy *policy = gate->policy;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        most = policy->rules[i].id > most ? policy->rules[i].id : most;
     }
-    return NULL;
+    gate->rules_of_ids = calloc((size_t)most + 1, sizeof(*gate->rules_of_ids));
+    if (gate->rules_of_ids == NULL) {
+        return false;
+    }
+    gate->ids_mapped = (size_t)most + 1;
+    for (uint32_t i = policy->rule_count; i > 0; i--) {
+        gate->rules_of_ids[policy->rules[i - 1].id] = i;
+    }
+    return true;
+}
+
+/* The first rule with an id. The map is made when a call first needs people: most gates never do. */
+static const struct rule *rule_by_id(struct gate *gate, struct slice text)
+{
+    if (gate->rules_of_ids == NULL && !map_rules(gate)) {
+        return NULL;
+    }
+    uint32_t id = intern_find(&gate->policy->symbols, text);
+    uint32_t number = id < gate->ids_mapped ? gate->rules_of_ids[id] : 0;
+    return id != 0 && number != 0 ? &gate->policy->rules[number - 1] : NULL;
 }
 
 static bool rule_digest(const struct policy *policy, const struct rule *rule, uint8_t ret_digest[HASH_SIZE])
@@ -220,7 +238,7 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        const struct rule *rule = rule_by_id(gate->policy, grants[i].rule);
+        const struct rule *rule = rule_by_id(gate, grants[i].rule);
         uint8_t digest[HASH_SIZE];
         if (rule == NULL || !rule_digest(gate->policy, rule, digest) ||
             memcmp(digest, grants[i].rule_digest, HASH_SIZE) != 0) {
@@ -237,7 +255,7 @@ static bool live_approvals(struct gate *gate, const struct judged *judged, const
         };
         memcpy(approval->call_hash, grants[i].call_hash, sizeof(approval->call_hash));
     }
-    const struct rule *own = approved != NULL ? rule_by_id(gate->policy, approved->rule) : NULL;
+    const struct rule *own = approved != NULL ? rule_by_id(gate, approved->rule) : NULL;
     if (own != NULL && judged->hashed && same_rule(gate->policy, own, approved)) {
         struct approval *approval = &list[kept++];
         *approval = (struct approval){
