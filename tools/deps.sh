@@ -9,7 +9,7 @@ log=deps.log
 # One list a purpose, each with all of the one before it. `packages` is what Debian calls them.
 # zlib and zstd: the static libcrypto of newer releases needs them. libcurl: for notices by webhook.
 packages="gcc libc6-dev meson ninja-build pkg-config python3 scdoc libuv1-dev libssl-dev libsqlite3-dev
-	libutf8proc-dev libcurl4-openssl-dev zlib1g-dev libzstd-dev"
+	libutf8proc-dev libcurl4-openssl-dev libncurses-dev zlib1g-dev libzstd-dev"
 case $need in
 build) ;;
 demo | check) packages="$packages ca-certificates" ;;
@@ -17,7 +17,7 @@ demo | check) packages="$packages ca-certificates" ;;
 esac
 if [ "$need" = check ]; then
 	# The last line: shells that the tests compare our reading of commands with.
-	packages="$packages clang libclang-rt-dev g++ git procps valgrind libjansson-dev python3-venv
+	packages="$packages clang libclang-rt-dev g++ git procps tmux valgrind libjansson-dev python3-venv
 		dash zsh mksh ksh busybox"
 fi
 # npm of another origin than Debian's is as good. It only installs: the tests run on the Node of the lock file.

@@ -34,7 +34,8 @@
     EACH(schema) \
     EACH(stats) \
     EACH(status) \
-    EACH(test)
+    EACH(test) \
+    EACH(watch)
 /* clang-format on */
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;

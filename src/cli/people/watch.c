@@ -1,0 +1,31 @@
+/* `watch`: starts the terminal view, which is a program of its own. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/libexec.h"
+#include "cli/options.h"
+
+static const char usage[] =
+    "usage: callgate watch [--state DIR]\n\n"
+    "Shows requests that wait and decisions that pass, live, in this terminal, and takes answers:\n\n"
+    "  Enter  the whole call        o  approve once\n"
+    "  /      filter                a  approve what the rule allows\n"
+    "  ?      all keys              c  approve this call, also again\n"
+    "  q      leave                 r  refuse\n\n"
+    "Exit: 0 left, 2 could not be done.\n";
+
+static int run(int argc, char **argv)
+{
+    struct options options;
+    int code = options_read(&options, &command_watch, argc, argv,
+                            TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
+    if (code != -1) {
+        return code;
+    }
+    char *const words[] = {"callgate-watch", (char *)options.state_dir, NULL};
+    code = libexec_become("callgate-watch", words);
+    options_finish(&options);
+    return code;
+}
+
+const struct command command_watch = {"watch", "requests and decisions, live, in a terminal", usage, run};
