@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/fold.h"
+
 /* A call's document holds the input as a member, one level down. */
 static const struct json_options call_options = {
     .max_depth = LIMIT_JSON_DEPTH + 1,
@@ -168,7 +170,7 @@ enum call_result call_read(struct call_reader *reader, struct slice text,
     return CALL_OK;
 }
 
-/* ---- Names that differ only by case ---- */
+/* ---- Names of one folded form ---- */
 
 #define FEW_NAMES 12u
 
@@ -176,36 +178,22 @@ struct name {
     const struct json_value *key;
 };
 
-static unsigned char fold(char c)
-{
-    unsigned char byte = (unsigned char)c;
-    return byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte;
-}
-
-/* Any order in which names that differ only by case are equal will do: by length, then by folded bytes. */
 static int compare_folded(const void *a, const void *b)
 {
-    const struct json_value *left = ((const struct name *)a)->key, *right = ((const struct name *)b)->key;
-    if (left->str_len != right->str_len) {
-        return left->str_len < right->str_len ? -1 : 1;
-    }
-    for (uint32_t i = 0; i < left->str_len; i++) {
-        unsigned char x = fold(left->str[i]), y = fold(right->str[i]);
-        if (x != y) {
-            return x < y ? -1 : 1;
-        }
-    }
-    return 0;
+    return fold_cmp(json_str(((const struct name *)a)->key), json_str(((const struct name *)b)->key));
 }
 
-/* One bit for a name, the same for all that differ from it only by case. */
+/* One bit for a name, the same for all of its folded form: from its first two letters and its last. */
 static uint64_t folded_bit(const struct json_value *key)
 {
-    uint32_t h = key->str_len;
-    if (h != 0) {
-        h += fold(key->str[0]) * 7u + fold(key->str[h - 1]) * 31u;
+    size_t at = 0;
+    uint32_t h = 0;
+    for (int i = 0; i < 2 && at < key->str_len; i++) {
+        h = h * 7 + fold_next(json_str(key), &at);
     }
-    return (uint64_t)1 << (h & 63);
+    unsigned char last = key->str_len == 0 ? 0 : (unsigned char)key->str[key->str_len - 1];
+    last = last == 0xAA ? 'k' : last == 0xBF ? 's' : last >= 'A' && last <= 'Z' ? last | 0x20 : last;
+    return (uint64_t)1 << ((h + last * 31u) & 63);
 }
 
 static bool few_names_clash(const struct name *names, uint32_t count)

@@ -62,7 +62,7 @@ void call_reader_finish(struct call_reader *reader);
 MUST_USE enum call_result call_read(struct call_reader *reader, struct slice text,
                                     const struct call_defaults *defaults);
 
-/* Whether two top-level names of an object differ only by the case of ASCII letters (SPEC.md section 12). */
+/* Whether two top-level names of an object have one folded form (SPEC.md sections 5 and 12). */
 bool call_names_clash(const struct json_doc *doc, const struct json_value *object);
 
 /* The ways to split a flattened name SERVER SEPARATOR TOOL, server and tool not empty, one after the other:

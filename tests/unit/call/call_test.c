@@ -153,6 +153,8 @@ static void clashes(void)
         CHECK(!clash(counts[i], "@ame0") && !clash(counts[i], "`ame0"));
     }
     CHECK(!clash(1, "a"));
+    CHECK(clash(1, "key\":0,\"\\u212Aey") && clash(1, "mi\\u017F\\u017F\":0,\"MISS"));
+    CHECK(clash(13, "key\":0,\"\\u212Aey") && !clash(13, "key\":0,\"\\u212Bey"));
 }
 
 static void canonical(void)
