@@ -1,0 +1,50 @@
+/* Entering a confinement: the steps, in their order, of the process that becomes the confined program.
+ *
+ * callgate-confine is a program of its own, because no gate and no hook shall link libseccomp. What is hidden,
+ * readable and writable was worked out before (confine/view.h) and comes as arguments. Every step either succeeds
+ * or ends the start with a message that names what is missing: there is never silently less. */
+#ifndef CONFINE_ENTER_H
+#define CONFINE_ENTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct enter_places {
+    const char **list; /* absolute, canonical */
+    size_t count;
+};
+
+struct enter_options {
+    struct enter_places hidden;   /* files and directories that are not there inside */
+    struct enter_places kept;     /* below hidden directories, and seen all the same */
+    struct enter_places writable; /* everything else is read-only */
+    struct enter_places
+        frozen;           /* below writable directories, and read-only all the same; mount points, so that
+                                     renaming what is above them does not go round it */
+    bool private_network; /* no network but a loopback of its own */
+    char **command;       /* ends with NULL */
+};
+
+/* Says what went wrong, to standard error, with the errno of the last call: "callgate: confinement: …". */
+void enter_complain(const char *what, const char *path);
+
+/* New user, mount, pid and IPC namespaces for this process's next child (mounts and user for itself), with the
+ * same user and group ids inside. */
+bool enter_namespaces(const struct enter_options *options);
+
+/* Inside, as pid 1 of the new namespace: the view of the file system. */
+bool enter_mounts(const struct enter_options *options);
+
+/* A /dev of its own with a terminal multiplexer of its own. `ret_empty`: a descriptor of an empty file of mode 000
+ * in it, to be laid over hidden files. */
+bool enter_devices(int *ret_empty);
+
+/* No new privileges, no capabilities, signals and abstract sockets kept inside (Landlock, where the kernel has it:
+ * ABI 6), no typing into terminals (TIOCSTI, TIOCLINUX), no kernel keyrings. */
+bool enter_restrictions(void);
+
+/* As pid 1: starts the command, hands signals on, reaps, and returns its exit status once it has ended. */
+int enter_supervise(char **command);
+
+#endif
