@@ -13,6 +13,7 @@
     EACH(assert) \
     EACH(bench) \
     EACH(check) \
+    EACH(confine) \
     EACH(diff) \
     EACH(dismiss) \
     EACH(doctor) \

@@ -1,0 +1,59 @@
+/* The policy as a view of the system: what is hidden from a confined program, what it can write.
+ *
+ * A place is hidden only where the exact analysis proves that no call to it is allowed or waits for people, whatever
+ * its tool, server or session. What a rule says of tools, arguments or sessions the kernel cannot know; such places
+ * stay visible, and the view says which they are. Nothing here changes the system.
+ *
+ * A view owns its texts until view_finish. */
+#ifndef CONFINE_VIEW_H
+#define CONFINE_VIEW_H
+
+#include "analysis/analysis.h"
+
+enum view_kind {
+    VIEW_HIDDEN,
+    VIEW_KEPT, /* below a hidden directory, and seen all the same, because some call to it may be allowed */
+    VIEW_WRITABLE,
+    VIEW_FROZEN,  /* below a writable directory, and read-only all the same */
+    VIEW_VISIBLE, /* named by a rule, and neither hidden nor kept: what the kernel does not enforce */
+};
+
+struct view_place {
+    enum view_kind kind;
+    struct slice path;
+    struct slice why; /* for people */
+};
+
+struct view {
+    struct arena arena;
+    struct view_place *list;
+    size_t count, cap;
+    bool cut; /* not every entry below the working directory was looked at: see VIEW_ENTRIES_MOST */
+};
+
+/* Entries looked at below writable directories, in search of names that rules deny. */
+#define VIEW_ENTRIES_MOST 200000u
+
+struct view_options {
+    const struct policy *policy;
+    const struct path_base *base;
+    const struct slice *components; /* pathComponent patterns of the policy */
+    size_t component_count;
+    const struct slice *writable; /* absolute, canonical: the working directory and what --write names */
+    size_t writable_count;
+    struct slice state_dir; /* of the gate: always hidden */
+};
+
+/* Works the view out. False with a line for people in ret_error. */
+MUST_USE bool view_make(struct view *ret_view, const struct view_options *options, struct buf *ret_error);
+void view_finish(struct view *view);
+
+/* Appends the view in words, a line for each place. */
+void view_write(struct buf *buf, const struct view *view);
+
+/* The arguments of callgate-confine for it: "--hide", PATH, … in the view's arena; ends with NULL. NULL without
+ * memory. `extra`: room for so many more at the end. */
+char **view_arguments(struct view *view, const char *program, bool private_network, size_t extra,
+                      size_t *ret_count);
+
+#endif
