@@ -9,7 +9,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 from cases import run as tables  # noqa: E402
 from oracle import calls as oracle_calls, document as oracle_document, policy as oracle_policy  # noqa: E402
-from oracle import readings as oracle_readings, values  # noqa: E402
+from oracle import match as oracle_match, readings as oracle_readings, values  # noqa: E402, F401
 
 from . import generate  # noqa: E402
 

@@ -6,6 +6,7 @@ reading in a class that does, too."""
 import json
 
 from . import batches, documents, generate
+from .batches import oracle_match
 
 tables = batches.tables
 CALLS = 30
@@ -63,14 +64,8 @@ def matches(place, match, call, way, stops=False):
     document = batches.oracle_document.Document(rule, None, place, set())
     if document.errors:
         return False
-    match = document.rules[0].match
-    if not batches.oracle_policy.other_fields_match(match, call):
-        return False
-    if match.prefix is None and match.component is None:
-        return True
-    if way == batches.oracle_readings.UNREADABLE:
-        return stops
-    return isinstance(way, bytes) and batches.oracle_policy.path_matches(match, way)
+    answers = [arm.matches(call, way) for arm in document.rules[0].arms]
+    return oracle_match.YES in answers or stops and any(answer != oracle_match.NO for answer in answers)
 
 
 def holds(place, each, call, way):
@@ -83,7 +78,7 @@ def misplaced(answer, place, call, ways, was, now, changes):
     """What is wrong with where the call lies among the classes, or None."""
     of_rules = [each for each in answer["classes"] if "list" not in each]
     if len(ways) == 1:
-        unreadable = ways[0] == batches.oracle_readings.UNREADABLE
+        unreadable = ways[0].path == batches.oracle_readings.UNREADABLE
         found = [each for each in answer["unreadable"] if unreadable and holds(place, each, call, ways[0])] or \
             [each for each in of_rules if holds(place, each, call, ways[0])]
         if not changes:
@@ -111,8 +106,10 @@ def complaint(answer, old, new, calls, world, place):
             return f"weaker is wrong of {json.dumps(each)}"
     for text in calls:
         call = batches.oracle_calls.parse(text.encode("utf-8", "surrogatepass"))
+        call.cwd = world.cwd
         ways = [batches.oracle_readings.readings(call, policy, world) for policy in (old, new)]
-        if ways[0] != ways[1] or (len(ways[0]) > 1 and batches.oracle_readings.UNREADABLE in ways[0]):
+        if [way.key() for way in ways[0]] != [way.key() for way in ways[1]] or any(way.aside for way in ways[0]) or \
+                len(ways[0]) > 1 and any(way.path == batches.oracle_readings.UNREADABLE for way in ways[0]):
             continue
         was, now = (policy.decide(call, world, [], 0) for policy in (old, new))
         changes = outcome(old, was) != outcome(new, now)

@@ -66,6 +66,7 @@ class Oracle:
         self.calls = []
         for text in texts():
             call = calls.parse(text)
+            call.cwd = b"/"
             self.calls.append((call, readings.readings(call, every, world)))
         self.policy = every
 
@@ -81,6 +82,8 @@ class Oracle:
             strictest = None
             for way in ways:
                 decision = self.policy.evaluate(call, way, [], 0)
+                if decision is None:
+                    continue
                 if strictest is None or policy.STRICTNESS[decision["kind"]] > policy.STRICTNESS[strictest["kind"]]:
                     strictest = decision
             yield strictest

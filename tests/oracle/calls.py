@@ -1,5 +1,5 @@
 """A line of bytes to a call, or to the reason why it is refused before evaluation (section 12)."""
-from . import jsonread
+from . import jsonread, names
 
 MOST_BYTES = 16 * 1024 * 1024
 MALFORMED = "malformed call: "
@@ -11,6 +11,7 @@ class Call:
     def __init__(self):
         self.tool = self.server = self.input = None  # input: an object node, or None for {}
         self.channel, self.thread, self.actor = "C1", "1.1", "claude_process"
+        self.own_paths = []  # canonical, of the call's own arguments: readings.py fills it in
 
 
 class Refused(Exception):
@@ -67,14 +68,10 @@ def _session(call, node):
     call.channel, call.thread = _string(node.get("channel")), _string(node.get("thread"))
 
 
-def ascii_lower(text):
-    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in text)
-
-
 def _input(call, node):
     if node.kind != "object":
         raise _malformed()
-    names = [ascii_lower(member.key) for member in node.value]
-    if len(set(names)) != len(names):
+    folded = [names.folded(member.key) for member in node.value]
+    if len(set(folded)) != len(folded):
         raise _malformed()
     call.input = node

@@ -73,6 +73,38 @@ def both(path):
     return out
 
 
+def exists(path):
+    try:
+        os.lstat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def is_directory(path):
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def as_link(path):
+    """The two readings of an absolute text whose last component is a link, as that link's own name; none if it is no
+    link."""
+    out = []
+    for text in (textual(path), path.rstrip(b"/")):
+        above, _, name = text.rpartition(b"/")
+        if name in (b"", b".", b".."):
+            continue
+        try:
+            here = joined(kernel(above or b"/"), b"/" + name)
+            if stat.S_ISLNK(os.lstat(here).st_mode) and here not in out:
+                out.append(here)
+        except (Unreadable, OSError, ValueError):
+            continue
+    return out
+
+
 def identity(path):
     """(device, inode) of what exists there, else None."""
     try:
@@ -80,15 +112,6 @@ def identity(path):
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino)
-
-
-def has_other_names(path):
-    """It is no directory and has more than one hard link."""
-    try:
-        found = os.lstat(path)
-    except (OSError, ValueError):
-        return False
-    return not stat.S_ISDIR(found.st_mode) and found.st_nlink > 1
 
 
 def is_under(path, prefix):

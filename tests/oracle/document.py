@@ -1,5 +1,5 @@
 """One policy document: its rules and lists, or every error in it with its place (section 2)."""
-from . import canonical, jsonread, values
+from . import arms, jsonread, names, values
 
 TIERS = ("admin", "user", "workspace", "default")
 EFFECTS = ("auto_approve", "deny", "require_approval")
@@ -7,12 +7,10 @@ MOST_RULES = 1_000_000
 DEPTH = 64
 
 EVERY_RULE = ("id", "effect", "match", "priority", "comment")
-OF_EFFECT = {"auto_approve": (), "deny": ("reason",), "require_approval": ("ttlMs", "approvers", "scope")}
-ALL_EFFECTS = ("reason", "ttlMs", "approvers", "scope")
-MATCH_STRINGS = ("tool", "server", "toolPrefix", "channel", "thread_ts", "pathPrefix")
-NO_STARS = ("tool", "server", "toolPrefix")
-MATCH_KEYS = MATCH_STRINGS + ("actor", "pathComponent", "argEquals", "tier")
-SECOND_FORM = ("rules", "$schema", "version", "requireAuthoredPolicy", "pathArguments", "treeArguments", "assertions")
+OF_EFFECT = {"auto_approve": (), "deny": ("reason", "tell"), "require_approval": ("ttlMs", "approvers", "scope", "tell")}
+ALL_EFFECTS = ("reason", "tell", "ttlMs", "approvers", "scope")
+ARGUMENT_LISTS = {"pathArguments": "path", "treeArguments": "tree", "commandArguments": "command", "urlArguments": "url"}
+SECOND_FORM = ("rules", "$schema", "version", "requireAuthoredPolicy", "assertions")
 
 
 class Error:
@@ -22,28 +20,27 @@ class Error:
         self.code, self.offset, self.pointer, self.rule, self.others = code, offset, pointer, rule, tuple(others)
 
 
-class Match:
-    """What a rule constrains. None means any; prefix is the canonical pathPrefix; args is frozen, by key."""
-    __slots__ = ("tool", "server", "toolPrefix", "channel", "thread_ts", "actor", "component", "prefix", "args")
-
-    def __init__(self):
-        for name in self.__slots__:
-            setattr(self, name, None)
-        self.args = {}
-
-    def key(self):
-        fields = [getattr(self, name) for name in self.__slots__[:-1]]
-        return tuple(fields) + (frozenset(self.args.items()),)
-
-
 class Rule:
+    """`arms` are the matches that it stands for, one after another."""
+
     def __init__(self):
-        self.id = self.effect = self.reason = self.tier = None
-        self.match = Match()
+        self.id = self.effect = self.reason = self.tell = self.tier = None
+        self.arms = []
         self.priority, self.ttl_ms, self.approvers, self.scope = 100, 300_000, 1, "session"
-        self.identity = None  # (device, inode) of the prefix as it was at load
-        self.prefix_exists = True
+        self.missing = []  # prefixes that do not exist
+        self.stated, self.from_workspace = None, False  # the effect as it is written, known or not
         self.file = self.line = None
+
+    def prefixes(self):
+        """(canonical prefix, its (device, inode) as it was at load), each once."""
+        out = []
+        for arm in self.arms:
+            if arm.prefix is not None and (arm.prefix, arm.identity) not in out:
+                out.append((arm.prefix, arm.identity))
+        return out
+
+    def components(self):
+        return [arm.component for arm in self.arms if arm.component is not None]
 
 
 class Place:
@@ -60,7 +57,7 @@ class Document:
     def __init__(self, text, tier, place, ids, name=""):
         self.text, self.tier, self.place, self.ids, self.name = text, tier, place, ids, name
         self.errors, self.rules = [], []
-        self.authored, self.path_arguments, self.tree_arguments = [], {}, {}
+        self.authored, self.lists = [], names.Lists()
         self._load()
         self.errors.sort(key=lambda error: error.offset)  # stable: missing keys keep their order
 
@@ -110,9 +107,8 @@ class Document:
             key, node, pointer = member.key, member.value, jsonread.pointer_join("", member.key)
             if key == "requireAuthoredPolicy":
                 self._strings(node, pointer, self.authored, False)
-            elif key in ("pathArguments", "treeArguments"):
-                self._argument_lists(node, pointer,
-                                     self.path_arguments if key == "pathArguments" else self.tree_arguments)
+            elif key in ARGUMENT_LISTS:
+                self._argument_lists(node, pointer, ARGUMENT_LISTS[key])
             elif slack or key == "rules":
                 continue
             elif key not in SECOND_FORM:
@@ -140,13 +136,14 @@ class Document:
             else:
                 out.append(item.value)
 
-    def _argument_lists(self, node, pointer, out):
+    def _argument_lists(self, node, pointer, kind):
         if node.kind != "object":
             self._error("wrong-type", node.start, pointer)
             return
         for member in node.value:
-            self._strings(member.value, jsonread.pointer_join(pointer, member.key),
-                          out.setdefault(member.key, []), True)
+            entries = []
+            self._strings(member.value, jsonread.pointer_join(pointer, member.key), entries, True)
+            self.lists.add(kind, member.key, entries)
 
     def _integer(self, node, pointer, low, high, rule):
         if node.kind != "number":
@@ -178,6 +175,7 @@ class Document:
         stated = node.get("effect")
         effect = stated.value if stated is not None and stated.kind == "string" else None
         own = OF_EFFECT.get(effect)
+        rule.stated, rule.from_workspace = effect, self.tier == "workspace"
         missing = [key for key in ("id", "effect", "match") if node.get(key) is None]
         if effect == "deny" and node.get("reason") is None:
             missing.append("reason")
@@ -215,50 +213,22 @@ class Document:
             self._error("wrong-type", node.start, where, known)
 
     def _of_effect(self, rule, key, node, where, known):
-        if key == "reason":
-            rule.reason = self._string(node, where, known, lambda text: 1 <= len(text) <= 200)
+        if key in ("reason", "tell"):
+            text = self._string(node, where, known, lambda text: 1 <= len(text) <= 200)
+            setattr(rule, key, text)
         elif key == "ttlMs":
             rule.ttl_ms = self._integer(node, where, 1, 86_400_000, known)
         elif key == "approvers":
             rule.approvers = self._integer(node, where, 1, 10, known)
         else:
-            rule.scope = self._string(node, where, known, lambda text: text in ("session", "call"))
+            rule.scope = self._string(node, where, known, lambda text: text in ("session", "call", "once"))
 
     def _match(self, rule, node, pointer, known):
         if node.kind != "object":
             self._error("wrong-type", node.start, pointer, known)
             return
-        before, constrains, match = len(self.errors), False, rule.match
         rule.tier = self.tier or "default"
-        for member in node.value:
-            key, item, where = member.key, member.value, jsonread.pointer_join(pointer, member.key)
-            if key not in MATCH_KEYS:
-                self._error("unknown-key", member.start, where, known)
-                continue
-            if key == "tier":
-                self._tier(rule, item, where, known)
-                continue
-            constrains = constrains or key != "argEquals" or item.kind == "object" and bool(item.value)
-            if key == "argEquals":
-                if item.kind != "object":
-                    self._error("wrong-type", item.start, where, known)
-                else:
-                    match.args = {each.key: values.frozen(each.value) for each in item.value}
-            elif key == "actor":
-                match.actor = self._string(item, where, known,
-                                           lambda text: text in ("session_owner", "claude_process"))
-            elif key == "pathComponent":
-                text = self._string(item, where, known, good_component)
-                match.component = None if text is None else text.encode("utf-8")
-            elif key == "pathPrefix":
-                self._prefix(rule, item, where, known)
-            else:
-                setattr(match, key, self._string(
-                    item, where, known, lambda text: text != ""
-                    and not (key in NO_STARS and ("*" in text or "?" in text))
-                    and not (key == "toolPrefix" and node.get("tool") is not None)))
-        if not constrains and len(self.errors) == before:
-            self._error("empty-match", node.start, pointer, known)
+        arms.read(self, rule, node, pointer, known)
 
     def _tier(self, rule, node, where, known):
         tier = self._string(node, where, known, lambda text: text in TIERS)
@@ -267,31 +237,3 @@ class Document:
         if self.tier is not None and TIERS.index(tier) < TIERS.index(self.tier):
             self._error("tier-above-file", node.start, where, known)
         rule.tier = tier
-
-    def _prefix(self, rule, node, where, known):
-        text = self._string(node, where, known, lambda text: text != "")
-        if text is None:
-            return
-        text = text.encode("utf-8")
-        if b"\0" in text or len(text) > canonical.LONGEST:
-            self._error("bad-value", node.start, where, known)
-            return
-        if text == b"~" or text.startswith(b"~/"):
-            text = self.place.home + text[1:]
-        elif not text.startswith(b"/"):
-            text = self.place.cwd + b"/" + text
-        first, second = canonical.both(text)
-        if first is None or second is None:
-            self._error("bad-value", node.start, where, known)
-        elif first != second:
-            self._error("ambiguous-prefix", node.start, where, known)
-        else:
-            rule.match.prefix = first
-            rule.identity = canonical.identity(first)
-            rule.prefix_exists = rule.identity is not None
-
-
-def good_component(text):
-    if "/" in text or text in ("", ".", "..", "*"):
-        return False
-    return "*" not in text or text.count("*") == 1 and (text[0] == "*" or text[-1] == "*")

@@ -1,5 +1,6 @@
 """Several documents as one policy (sections 2, 3), and the decision for a call (sections 3, 4, 6)."""
-from . import calls, canonical, document, readings, values
+from . import calls, document, names, readings, values
+from .match import NO, NOTED, YES
 
 BUILT_IN_AUTHORED = ("upload_file",)
 STRICTNESS = {"allow": 0, "require": 1, "deny": 2}
@@ -21,11 +22,12 @@ class Approval:
         self.rule, self.channel, self.thread = rule, channel, thread
         self.granted, self.expires, self.call_hash = granted, expires, call_hash
 
-    def covers(self, rule, call, now):
+    def covers(self, rule, call, now, this_call_only=False):
         if (self.rule, self.channel, self.thread) != (rule.id, call.channel, call.thread):
             return False
-        if rule.scope == "call" and self.call_hash != values.call_hash(call):
-            return False
+        if this_call_only or rule.scope in ("call", "once") or self.call_hash is not None:
+            if self.call_hash != values.call_hash(call):
+                return False
         return self.granted <= now < self.expires
 
 
@@ -44,19 +46,15 @@ class Policy:
     of them there is no policy."""
 
     def __init__(self, files, place):
-        self.errors, self.rules = [], []
-        self.authored, self.path_arguments, self.tree_arguments = set(BUILT_IN_AUTHORED), {}, {}
-        self.operators_paths, self.operators_trees = {}, {}  # without what workspace files add
+        self.errors, self.rules, self.authored = [], [], set(BUILT_IN_AUTHORED)
+        self.lists, self.operators_lists = names.Lists(), names.Lists()  # the second without what workspace files add
         for tier, text, name, loaded in self._read(files, place):
             self.errors += [(name, text, error) for error in loaded.errors]
             self.rules += loaded.rules
             self.authored |= set(loaded.authored)
-            lists = [(self.path_arguments, loaded.path_arguments), (self.tree_arguments, loaded.tree_arguments)]
+            self.lists.extend(loaded.lists)
             if tier != "workspace":
-                lists += [(self.operators_paths, loaded.path_arguments), (self.operators_trees, loaded.tree_arguments)]
-            for mine, theirs in lists:
-                for key, entries in theirs.items():
-                    mine.setdefault(key, []).extend(entries)
+                self.operators_lists.extend(loaded.lists)
         if not self.errors:
             self.groups = self._group()
 
@@ -83,7 +81,7 @@ class Policy:
             by_key = {}
             for rule in self.rules:
                 if rule.tier == tier:
-                    key = (rule.effect, rule.match.key())
+                    key = (rule.effect, frozenset(arm.key() for arm in rule.arms))
                     if key in by_key:
                         by_key[key].members.append(rule)
                     else:
@@ -92,10 +90,10 @@ class Policy:
         return out
 
     def needs_authored(self, call):
-        names = {"*", call.tool}
+        wanted = {"*", call.tool}
         if call.server is not None:
-            names |= {call.server + "/" + call.tool, call.server + "/*"}
-        return bool(names & self.authored)
+            wanted |= {call.server + "/" + call.tool, call.server + "/*"}
+        return bool(wanted & self.authored)
 
     def decide_line(self, line, world, approvals, now, server=None):
         """The decision for one line of bytes, as eval prints it."""
@@ -106,6 +104,7 @@ class Policy:
         return self.decide(call, world, approvals, now)
 
     def decide(self, call, world, approvals, now):
+        call.cwd = world.cwd
         try:
             ways = readings.readings(call, self, world)
         except readings.OverLimit:
@@ -113,28 +112,73 @@ class Policy:
         strictest = None
         for way in ways:
             decision = self.evaluate(call, way, approvals, now)
-            if strictest is None or STRICTNESS[decision["kind"]] > STRICTNESS[strictest["kind"]]:
+            if decision is not None and \
+                    (strictest is None or STRICTNESS[decision["kind"]] > STRICTNESS[strictest["kind"]]):
                 strictest = decision
         return strictest
 
     def evaluate(self, call, way, approvals, now):
+        """The decision for one reading; None for an aside one that does not count."""
+        noted = []
         for group in self.groups:
-            match = group.members[0].match
-            if not other_fields_match(match, call):
+            answer = self._first(group, call, way, noted)
+            if answer == NO:
                 continue
-            if match.prefix is not None or match.component is not None:
-                if way == readings.UNREADABLE:
-                    return default_deny("path cannot be resolved")
-                if way == readings.NO_PATH or not path_matches(match, way):
-                    continue
-            return outcome(group.speaker, call, approvals, now)
-        if self.needs_authored(call):
-            return default_deny(f"no policy authored for tool '{call.tool}'")
-        return {"kind": "allow"}
+            if answer == YES:
+                rest = outcome(group.speaker, call, approvals, now)
+                counts = group.speaker.effect != "auto_approve" and group.members[0].arms[0].looks
+            else:
+                rest, counts = default_deny(answer), True
+            break
+        else:
+            rest, counts = {"kind": "allow"}, False
+            if self.needs_authored(call):
+                rest = default_deny(f"no policy authored for tool '{call.tool}'")
+        if way.aside and not counts:
+            rest = None
+        return stricter(rest, self.of_noted(noted, call, approvals, now))
+
+    @staticmethod
+    def _first(group, call, way, noted):
+        """What the first arm that says anything but no says; noted ones are put aside."""
+        for arm in group.members[0].arms:
+            answer = arm.matches(call, way)
+            if answer == NOTED:
+                if group not in noted:
+                    noted.append(group)
+            elif answer != NO:
+                return answer
+        return NO
+
+    @staticmethod
+    def of_noted(noted, call, approvals, now):
+        """A require by the first and strictest noted rule; only an approval for this very call answers one."""
+        found = None
+        for group in noted:
+            rule = group.speaker
+            if any(approval.covers(rule, call, now, True) for approval in approvals):
+                continue
+            deny = rule.effect == "deny"
+            decision = require(rule, 300_000 if deny else rule.ttl_ms, 1 if deny else rule.approvers)
+            if found is None or decision["approvers"] > found["approvers"]:
+                found = decision
+        return found
+
+
+def stricter(rest, noted):
+    if noted is None or rest is None:
+        return rest if noted is None else noted
+    if rest["kind"] == "deny" or rest["kind"] == "require" and rest["approvers"] >= noted["approvers"]:
+        return rest
+    return noted
 
 
 def default_deny(reason):
     return {"kind": "deny", "rule": "default", "reason": reason}
+
+
+def require(rule, ttl_ms, approvers):
+    return {"kind": "require", "rule": rule.id, "approver": "human_approver", "ttlMs": ttl_ms, "approvers": approvers}
 
 
 def outcome(rule, call, approvals, now):
@@ -144,35 +188,4 @@ def outcome(rule, call, approvals, now):
         return {"kind": "deny", "rule": rule.id, "reason": rule.reason}
     if any(approval.covers(rule, call, now) for approval in approvals):
         return {"kind": "allow", "rule": rule.id}
-    return {"kind": "require", "rule": rule.id, "approver": "human_approver", "ttlMs": rule.ttl_ms,
-            "approvers": rule.approvers}
-
-
-def other_fields_match(match, call):
-    """Every field but the two that speak of the path."""
-    for field, value in (("tool", call.tool), ("server", call.server), ("channel", call.channel),
-                         ("thread_ts", call.thread), ("actor", call.actor)):
-        wanted = getattr(match, field)
-        if wanted is not None and wanted != value:
-            return False
-    if match.toolPrefix is not None and not call.tool.startswith(match.toolPrefix):
-        return False
-    for key, wanted in match.args.items():
-        value = call.input.get(key) if call.input is not None else None
-        if value is None or values.frozen(value) != wanted:
-            return False
-    return True
-
-
-def path_matches(match, path):
-    if match.prefix is not None and not canonical.is_under(path, match.prefix):
-        return False
-    if match.component is None:
-        return True
-    parts = [part for part in path.split(b"/") if part]
-    wanted = match.component
-    if wanted.startswith(b"*"):
-        return any(part.endswith(wanted[1:]) for part in parts)
-    if wanted.endswith(b"*"):
-        return any(part.startswith(wanted[:-1]) for part in parts)
-    return wanted in parts
+    return require(rule, rule.ttl_ms, rule.approvers)

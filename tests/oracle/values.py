@@ -2,6 +2,8 @@
 import hashlib
 import re
 
+from . import jsonread, names
+
 NUMBER = re.compile(r"(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?\Z")
 
 
@@ -39,6 +41,64 @@ def frozen(node):
 
 def equal(a, b):
     return frozen(a) == frozen(b)
+
+
+# --- the loose form, as servers that coerce their arguments would read a value (section 5)
+
+TRUE, FALSE = ("bool", True), ("bool", False)
+TRUE_WORDS, FALSE_WORDS = ("true", "t", "yes", "y", "on"), ("false", "f", "no", "n", "off")
+LOOSE_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:_[0-9]+)*(?:\.(?:[0-9]+(?:_[0-9]+)*)?)?|\.[0-9]+(?:_[0-9]+)*)"
+                          r"(?:[eE][+-]?[0-9]+(?:_[0-9]+)*)?\Z")
+
+
+def loose(node, parsed=False):
+    """A hashable value that is equal for values of one loose form. `parsed`: it stood in a string already."""
+    if node.kind == "number":
+        return _loose_number(node.value)
+    if node.kind == "string":
+        return _loose_string(node.value, parsed)
+    if node.kind == "array":
+        return ("array", tuple(loose(item) for item in node.value))
+    if node.kind == "object":
+        return ("object", frozenset((names.folded(member.key), loose(member.value)) for member in node.value))
+    return (node.kind, node.value)
+
+
+def _loose_number(text):
+    number = exact(text)
+    if number == (1, "1", 0):
+        return TRUE
+    if number == (0, "", 0):
+        return FALSE
+    return ("number",) + number
+
+
+def _loose_string(text, parsed):
+    text = text.strip(names.WHITE_SPACE)
+    if not parsed:
+        try:
+            node = jsonread.read(text.encode("utf-8"))[0]
+            if node.kind != "string":
+                return loose(node, True)
+        except (jsonread.JsonError, UnicodeEncodeError):
+            pass
+    low = names.ascii_lower(text)
+    if low in TRUE_WORDS:
+        return TRUE
+    if low in FALSE_WORDS:
+        return FALSE
+    if LOOSE_NUMBER.match(text):
+        return _loose_number(_as_json_number(text))
+    return ("string", low)
+
+
+def _as_json_number(text):
+    """The same number in JSON's spelling, or near enough for exact()."""
+    text = text.replace("_", "").lstrip("+")
+    sign = "-" if text.startswith("-") else ""
+    text = text.lstrip("+-")
+    text = re.sub(r"\.(?=[eE]|\Z)", "", text)
+    return sign + ("0" + text if text.startswith(".") else text)
 
 
 def _double_form(number):

@@ -1,0 +1,148 @@
+"""Strings of a call that may name a path or a host but are not known to (section 4.1, 4.3)."""
+from . import canonical, forms, hosts, inputs, names, places, trees
+from .forms import UNREADABLE
+from .reading import Reading
+
+PATTERN_TOOLS = ("Grep", "grep_search", "search_file_content")
+NO_TREE_TOOLS = frozenset(("ls list_files list_directory list_directory_with_sizes list_dir ls create_directory make_directory "
+                           "mkdir get_file_info file_info stat").split())
+HEADERS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ b/", "--- a/")
+
+
+def of_strings(maker):
+    return _Aside(maker).make()
+
+
+def may_be_place(text, name):
+    """Whether a string that is no argument of its own may name a path, by its look and its name."""
+    if any(char < " " or char == "\x7f" for char in text) or places.is_url(text):
+        return False
+    if text == "" or len(text.encode("utf-8")) > canonical.LONGEST:
+        return False
+    if any(blank in text for blank in names.BLANKS) and not text.startswith(("/", "~", "./", "../")):
+        return False
+    if names.has_word(name, names.NO_PLACE_WORDS):
+        return False
+    return "/" in text or text.startswith(("~", ".")) or names.has_word(name, names.PLACE_WORDS)
+
+
+class _Aside:
+    def __init__(self, maker):
+        self.maker, self.world, self.files = maker, maker.world, maker.files
+        self.folders = self._folders()
+        self.out = []
+
+    def _folders(self):
+        """The directories that are path arguments of the call, as starts for others."""
+        out = []
+        for leaf in self.maker.walk.leaves:
+            if leaf.node.kind == "string" and leaf.is_path and not leaf.is_uri:
+                for form in forms.anchored(leaf.node.value, self.maker.starts, self.world.home):
+                    for path in forms.canonical_of(form):
+                        if path != UNREADABLE and canonical.is_directory(path) and path not in out:
+                            out.append(path)
+        return out
+
+    def make(self):
+        for leaf in self.maker.walk.leaves:
+            if leaf.node.kind == "string":
+                self.leaf(leaf, leaf.node.value)
+        return self.out
+
+    def path(self, path):
+        if path != UNREADABLE:
+            self.out.append(Reading(path=path, aside=True))
+
+    def host(self, host):
+        if host is not None and host != UNREADABLE:
+            self.out.append(Reading(host=host, aside=True))
+
+    def leaf(self, leaf, text):
+        if leaf.is_path and not leaf.is_uri:
+            self.path_argument(leaf, text)
+            for item in inputs.array_of_strings(text):
+                self.path_argument(leaf, item.value)
+        elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.name):
+            self.texts([text], True)
+        if self.json_counts(leaf):
+            for name, inner in inputs.inside_json(text, leaf.name):
+                if self.counts(inner, name):
+                    self.texts([inner], True)
+                self.inner_host(inner)
+        if "\n" in text or text.startswith("***"):
+            for line in text.split("\n"):
+                for header in HEADERS:
+                    if line.startswith(header) and len(line) > len(header):
+                        self.texts([line[len(header):]], True)
+        self.hosts_of(leaf, text)
+
+    def json_counts(self, leaf):
+        return not names.has_word(leaf.name, names.NO_PLACE_WORDS) and not leaf.is_command and \
+            not self.maker.mine.takes_away("path", leaf.name)
+
+    def counts(self, text, name):
+        if self.maker.mine.takes_away("path", name):
+            return False
+        if names.folded(name) == "pattern" and self.maker.call.tool in PATTERN_TOOLS:
+            return False
+        return may_be_place(text, name)
+
+    def inner_host(self, text):
+        if hosts.begins_as_url(text):
+            self.host(hosts.of_url(text))
+
+    def hosts_of(self, leaf, text):
+        if names.folded(leaf.name) in ("host", "hostname"):
+            self.host(hosts.with_port(text))
+        if hosts.any_scheme(text) and not hosts.begins_as_url(text):
+            self.host(hosts.behind_scheme(text))
+
+    # --- paths
+
+    def path_argument(self, leaf, text):
+        found = forms.anchored(text, self.maker.starts, self.world.home)
+        for form in found:
+            if form.aside:
+                self.form(form)
+        others = forms.trimmed(text)
+        filled = forms.filled(text, self.world)
+        self.texts([text], False)
+        self.texts(others + ([filled] if filled is not None else []), True)
+        tool = names.ascii_lower(self.maker.call.tool)
+        if leaf.is_base or tool in NO_TREE_TOOLS or self.maker.mine.takes_away("tree", leaf.name):
+            return
+        for form in found:
+            for path in forms.canonical_of(form):
+                if path != UNREADABLE and canonical.is_directory(path):
+                    for each in self.maker.tree(path, self.files.spellings(path)):
+                        self.path(each)
+
+    def texts(self, texts, plain):
+        """Each text by all its forms (`plain`: these themselves too), joined to the call's directories, as links, and by what
+        its wildcards stand for."""
+        for text in texts + ([each for one in texts for each in forms.trimmed(one)] if plain else []):
+            found = forms.anchored(text, self.maker.starts, self.world.home)
+            uri = forms.starts_as_uri(text)
+            if plain and uri is not None:
+                try:
+                    found.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
+                except canonical.Unreadable:
+                    pass
+            joined = [] if text.startswith("/") else [form for form in forms.anchored(text, self.folders, self.world.home)
+                                                      if form.readable and form.base in self.folders]
+            for form in (found if plain else []) + joined:
+                self.form(form)
+            for form in found + joined:
+                if not form.readable:
+                    continue
+                for path in canonical.as_link(form.text()):
+                    self.path(path)
+                if trees.has_wildcards(form.rest):
+                    for path in places.expanded(form, self.files, self.maker.budget):
+                        self.path(path)
+
+    def form(self, form):
+        for path in forms.canonical_of(form):
+            if path != UNREADABLE:
+                for each in self.files.spellings(path):
+                    self.path(each)

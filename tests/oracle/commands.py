@@ -1,0 +1,292 @@
+"""Commands of a call: from arguments to commands, what is seen through, what stands in a wrapper, and how patterns compare
+(section 4.2). An answer is YES, NO or NOT_KNOWN."""
+import re
+
+from . import names, shell
+
+YES, NO, NOT_KNOWN = "yes", "no", "not known"
+SHELLS = frozenset("sh bash dash ksh zsh ash mksh rbash".split())
+SHELL_FOLDERS = ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
+MOST_SHELLS = 4
+MOST_COMMANDS = 256
+RUNS_ANYTHING = frozenset(("sh bash dash ksh zsh fish env xargs sudo doas su nohup nice timeout time command exec eval find awk "
+                           "sed perl python python3 ruby node deno bun php ssh make npx uvx docker podman watch source "
+                           ".").split())
+WRAPPERS = frozenset(("sudo doas env nohup nice timeout time command exec builtin xargs setsid stdbuf ionice busybox "
+                      "toybox").split())
+FIND_RUNS = ("-exec", "-execdir", "-ok", "-okdir")
+STAR = object()
+
+
+def basename(text):
+    return text.rsplit("/", 1)[-1]
+
+
+class Command:
+    """One command of a call. `all_words` are shell.Words; `words` the texts of those up to the first opaque one, `open` if
+    there is one. Of an unreadable one only `text` counts."""
+
+    def __init__(self, all_words, assigned=False, is_open=False, text=None, documents=()):
+        self.all_words, self.assigned, self.text = list(all_words), assigned, text
+        self.words = []
+        for word in self.all_words:
+            if word.opaque:
+                break
+            self.words.append(word.value)
+        self.open = is_open or len(self.words) < len(self.all_words)
+        self.unreadable = text is not None
+        self.documents = tuple(documents)
+        # Filled in by places.py: where it acts, and its hosts.
+        self.places, self.places_known, self.hosts = [], True, []
+        self.starts = []
+
+    def key(self):
+        return (tuple(word.key() for word in self.all_words), self.assigned, self.open, self.text, self.documents,
+                tuple(self.starts), self.places_known)
+
+
+def unreadable(text):
+    return Command([], text=text)
+
+
+def plain_word(text):
+    word = shell.Word(text)
+    word.quoted = True
+    word.marks = [(char, False) for char in text]
+    return word
+
+
+def of_text(text, extra=(), is_open=False, assigned=False, level=0):
+    """The commands of a shell text whose last command has the words `extra` behind it."""
+    try:
+        return list(_of_text(text, extra, is_open, assigned, level))
+    except shell.Unreadable:
+        shown = text if not extra else text + " " + " ".join(extra)
+        return [unreadable(shown)]
+
+
+def _of_text(text, extra, is_open, assigned, level):
+    read = shell.read(text, assigned)
+    last = max((at for at, raw in enumerate(read.commands) if not raw.redirection), default=None)
+    for at, raw in enumerate(read.commands):
+        words = list(raw.words)
+        if at == last:
+            words += [plain_word(each) for each in extra]
+        yield from seen_through(Command(words, raw.assigned, is_open and at == last, None, read.documents), level)
+
+
+def seen_through(command, level=0):
+    """The command, or what the text of a shell's -c has in its place. Raises shell.Unreadable."""
+    known = command.words
+    if not known or basename(known[0]) not in SHELLS:
+        return [command]
+    folder = known[0][:-len(basename(known[0]))]
+    if not command.open and len(known) == 3 and folder in SHELL_FOLDERS and \
+            re.fullmatch(r"-[abefilnuvxc]*c[abefilnuvxc]*", known[1]):
+        if level >= MOST_SHELLS:
+            raise shell.Unreadable("too many shells inside each other")
+        return list(_of_text(known[2], (), False, command.assigned, level + 1))
+    if any(re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word.value) for word in command.all_words[1:]) or \
+            command.open and len(known) < 3:
+        raise shell.Unreadable("a shell with a text in a place that is not read")
+    return [command]
+
+
+def of_argument(node, name, members):
+    """The commands of one command argument; `members` are those of the object that it stands in."""
+    extra, is_open = _continued(members)
+    if node.kind == "null":
+        return []
+    if names.folded(name) == "commands" and node.kind == "array" and node.value:
+        out = []
+        for item in node.value:
+            out += _of_string(item.value, extra, is_open) if item.kind == "string" else [unreadable("")]
+        return out
+    if node.kind == "string":
+        return _of_string(node.value, extra, is_open)
+    if node.kind == "array" and node.value and all(item.kind == "string" for item in node.value):
+        texts = [item.value for item in node.value] + list(extra)
+        try:
+            return seen_through(Command([plain_word(text) for text in texts], is_open=is_open))
+        except shell.Unreadable:
+            return [unreadable(" ".join(texts))]
+    return [unreadable(_strings_in(node))]
+
+
+def _strings_in(node):
+    if node.kind == "string":
+        return node.value
+    if node.kind == "array":
+        return " ".join(filter(None, map(_strings_in, node.value)))
+    if node.kind == "object":
+        return " ".join(filter(None, (_strings_in(member.value) for member in node.value)))
+    return ""
+
+
+def _of_string(text, extra, is_open):
+    out = []
+    if extra:
+        try:
+            whole = shell.read(text)
+            if sum(len(raw.words) for raw in whole.commands) > 1:
+                out += of_text(text)
+        except shell.Unreadable:
+            pass
+    return out + of_text(text, extra, is_open)
+
+
+def _continued(members):
+    """(words that `args` or `arguments` append, whether these are not known)."""
+    found = [member.value for member in members if names.folded(member.key) in ("args", "arguments")]
+    found = [node for node in found if node.kind != "null" and not
+             (node.kind in ("array", "object", "string") and not node.value)]
+    if not found:
+        return (), False
+    if len(found) > 1 or found[0].kind != "array" or any(item.kind != "string" for item in found[0].value):
+        return (), True
+    return tuple(item.value for item in found[0].value), False
+
+
+# --- commands inside a command, read aside
+
+def inside(command):
+    """Commands of their own that stand in the words of a command: of a wrapper, of find, and without its options."""
+    found, seen = [], {command.key()}
+
+    def add(words, of):
+        if not words or words[0].opaque:
+            return
+        inner = Command(words, of.assigned, False, None, of.documents)
+        inner.open = inner.open or of.open and len(of.words) == len(of.all_words)
+        inner.starts, inner.places_known = of.starts, of.places_known
+        try:
+            parts = seen_through(inner)
+        except shell.Unreadable:
+            parts = [unreadable(" ".join(word.value for word in words))]
+        for part in parts:
+            part.starts, part.places_known = of.starts, of.places_known
+            if part.key() not in seen:
+                seen.add(part.key())
+                found.append(part)
+                look(part)
+
+    def look(of):
+        words = of.all_words
+        if of.unreadable or not words:
+            return
+        name = basename(words[0].value)
+        if name in WRAPPERS:
+            for at in range(1, len(words)):
+                add(words[at:], of)
+        if name == "find":
+            for at, word in enumerate(words):
+                if at > 0 and not word.opaque and word.value in FIND_RUNS:
+                    add(words[at + 1:], of)
+        if len(words) > 1 and _is_option(words[1]):
+            add([words[0]] + [word for word in words[1:] if not _is_option(word)], of)
+            left, skip = [words[0]], False
+            for word in words[1:]:
+                if skip and not _is_option(word):
+                    skip = False
+                    continue
+                skip = _is_option(word) and "=" not in word.value
+                if not _is_option(word):
+                    left.append(word)
+            add(left, of)
+
+    look(command)
+    return found
+
+
+def _is_option(word):
+    return not word.opaque and word.value.startswith("-")
+
+
+# --- patterns
+
+def pattern(text):
+    """A rule's command or commandPrefix as its words, STAR for any one; None if it is no pattern."""
+    redirection = re.match(r"[ \t\n]*([<>])(?=[ \t\n]|\Z)", text)
+    head = []
+    if redirection:
+        head, text = [redirection.group(1)], text[redirection.end():]
+        if not text.strip(" \t\n"):
+            return tuple(head)
+        text = "x " + text  # a program's name in the operator's place
+    try:
+        read = shell.read(text)
+    except shell.Unreadable:
+        return None
+    if len(read.commands) != 1 or read.redirected or read.commands[0].assigned:
+        return None
+    words = read.commands[0].words
+    if any(word.opaque and not word.star for word in words) or words[0].star:
+        return None
+    out = tuple(STAR if word.star else word.value for word in words)
+    if head:
+        return tuple(head) + out[1:] if len(out) <= 32 else None
+    try:
+        plain = [plain_word("*") if word.star else word for word in words]
+        seen = seen_through(Command(plain))
+    except shell.Unreadable:
+        return None
+    if len(seen) != 1:
+        return None
+    if seen[0].all_words != plain:
+        out = tuple(seen[0].words)
+        if seen[0].open or seen[0].assigned:
+            return None
+    return out if len(out) <= 32 else None
+
+
+def word_pattern(text):
+    """Whether the text may stand as commandWord."""
+    if text == "" or text == "*" or "\0" in text:
+        return False
+    return "*" not in text or text.count("*") == 1 and (text[0] == "*" or text[-1] == "*")
+
+
+def word_matches(wanted, word):
+    if wanted.startswith("*"):
+        return word.endswith(wanted[1:])
+    if wanted.endswith("*"):
+        return word.startswith(wanted[:-1])
+    if word == wanted:
+        return True
+    return bool(re.fullmatch(r"-[A-Za-z]", wanted)) and bool(re.fullmatch(r"-[A-Za-z]+", word)) and wanted[1] in word[1:]
+
+
+def same_program(wanted, word, strict):
+    """A first word against a pattern's; `strict`: in a deny or a require."""
+    if strict and "/" not in wanted:
+        return basename(word) == wanted
+    return word == wanted
+
+
+def answer(wanted, exact, command, strict):
+    """Of a pattern's words, about a readable command."""
+    known = command.words
+    if not same_program(wanted[0], known[0], strict):
+        return NO
+    for mine, theirs in zip(wanted[1:], known[1:]):
+        if mine is not STAR and mine != theirs:
+            return NO
+    if exact and len(known) > len(wanted):
+        return NO
+    if exact and command.open:
+        return NOT_KNOWN
+    if len(known) >= len(wanted):
+        return YES
+    return NOT_KNOWN if command.open else NO
+
+
+def word_answer(wanted, command):
+    if any(word_matches(wanted, word) for word in command.words[1:]):
+        return YES
+    return NOT_KNOWN if command.open else NO
+
+
+def both(one, other):
+    if NO in (one, other):
+        return NO
+    return NOT_KNOWN if NOT_KNOWN in (one, other) else YES

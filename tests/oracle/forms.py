@@ -1,0 +1,162 @@
+"""One string to the canonical paths that it can mean (section 4.1). Everything is bytes below this.
+
+A found path is (path, aside): a canonical path in bytes or UNREADABLE, and whether it is only read aside."""
+import os
+import pwd
+import re
+import unicodedata
+
+from . import canonical, names
+
+UNREADABLE = "unreadable"
+
+
+class World:
+    """Where readings start from: all absolute, in bytes."""
+
+    def __init__(self, cwd, home, roots):
+        self.cwd, self.home, self.roots = cwd, home, list(roots)
+
+
+def fits(text):
+    return b"\0" not in text and len(text) <= canonical.LONGEST
+
+
+def starts_as_uri(text):
+    """The URI without the white space before it if the string begins with `file:`, tabs and line ends ignored."""
+    left = text.lstrip(names.WHITE_SPACE + "".join(map(chr, range(0x21))))
+    scheme = left.translate(dict.fromkeys(b"\t\n\r"))[:5]
+    return left if names.ascii_lower(scheme) == "file:" else None
+
+
+def variants(text):
+    """As written, NFC, NFD: each once."""
+    out = []
+    for each in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)):
+        if each not in out:
+            out.append(each)
+    return out
+
+
+def is_home(text):
+    return text == "~" or text.startswith("~/")
+
+
+def users_home(text):
+    """(the home of the user that a text names behind ~, the rest), or None."""
+    found = re.match(r"~([^/\0]+)", text)
+    if found is None:
+        return None
+    try:
+        home = pwd.getpwnam(found.group(1)).pw_dir
+    except (KeyError, ValueError, UnicodeEncodeError):
+        return None
+    return os.fsencode(home), text[found.end():]
+
+
+class Anchored:
+    """A form of a string: `base` is a directory in bytes, `rest` what of the string stands behind it (with a leading slash
+    where the base is the root of an absolute text), None for what cannot be read."""
+
+    def __init__(self, base, rest, aside=False):
+        self.base, self.rest, self.aside = base, rest, aside
+
+    @property
+    def readable(self):
+        return self.base is not None
+
+    def text(self):
+        if self.rest.startswith(b"/"):
+            return (b"" if self.base == b"/" else self.base) + self.rest
+        return self.base + b"/" + self.rest
+
+
+def anchored(text, starts, home, others=()):
+    """The forms of a string under a path argument, in their order: as written, NFC, NFD, home, a user's home. `starts` hold
+    None for one that cannot be read."""
+    out = []
+    for each in variants(text):
+        raw = each.encode("utf-8")
+        if not fits(raw):
+            out.append(Anchored(None, None))
+            continue
+        if raw.startswith(b"/"):
+            out.append(Anchored(b"/", raw))
+            continue
+        for start in starts:
+            if start is None:
+                out.append(Anchored(None, None))
+                continue
+            aside = is_home(each) and not canonical.exists(start + b"/~")
+            out.append(Anchored(start, raw, aside))
+    for each in variants(text):
+        if is_home(each) and fits(each.encode("utf-8")):
+            out.append(Anchored(home, each[1:].encode("utf-8") or b"/"))
+    other = users_home(text)
+    if other is not None and fits(text.encode("utf-8")):
+        out.append(Anchored(other[0], other[1].encode("utf-8") or b"/", True))
+    return out
+
+
+def canonical_of(form):
+    """The two readings of one form, UNREADABLE where it has none."""
+    if not form.readable:
+        return [UNREADABLE]
+    return [UNREADABLE if path is None else path for path in canonical.both(form.text())]
+
+
+def filled(text, world):
+    """A text that begins with a variable of the home or working directory, with it filled in; None otherwise."""
+    found = re.match(r"\$(?:HOME|\{HOME\}|PWD|\{PWD\})(?![A-Za-z0-9_])|\$\{(?:HOME|PWD)\}", text)
+    if found is None:
+        return None
+    where = world.home if "HOME" in found.group() else world.cwd
+    return os.fsdecode(where) + text[found.end():]
+
+
+def fill_anywhere(text, world):
+    """The same for every such variable in a text."""
+    def put(found):
+        return os.fsdecode(world.home if "HOME" in found.group() else world.cwd)
+    return re.sub(r"\$\{(?:HOME|PWD)\}|\$(?:HOME|PWD)(?![A-Za-z0-9_])", put, text)
+
+
+def trimmed(text):
+    """What a text is without white space at its ends, and without a pair of quotes around it."""
+    out, left = [], text.strip(names.WHITE_SPACE)
+    if left != text:
+        out.append(left)
+    if len(left) >= 2 and left[0] == left[-1] and left[0] in "\"'`":
+        out.append(left[1:-1])
+        if left[1:-1].strip(names.WHITE_SPACE) != left[1:-1]:
+            out.append(left[1:-1].strip(names.WHITE_SPACE))
+    return [each for each in out if each]
+
+
+class Files:
+    """What the loaded prefixes and components say of files at this moment."""
+
+    def __init__(self, policy):
+        self.prefixes, self.components = [], []
+        for rule in policy.rules:
+            for prefix, first in rule.prefixes():
+                if prefix not in [each[0] for each in self.prefixes]:
+                    self.prefixes.append((prefix, {first, canonical.identity(prefix)} - {None}))
+            for component in rule.components():
+                if component not in self.components:
+                    self.components.append(component)
+
+    def spellings(self, path):
+        """The path, and the loaded prefixes that are the same file as it or as what it lies below, with the rest."""
+        found = [path]
+        for prefix, identities in self.prefixes:
+            for ancestor in canonical.ancestors(path):
+                identity = None if ancestor == prefix else canonical.identity(ancestor)
+                if identity is not None and identity in identities:
+                    found.append(canonical.joined(prefix, canonical.below(path, ancestor)))
+        return [each if len(each) <= canonical.LONGEST else UNREADABLE for each in found]
+
+    def below(self, paths):
+        """The prefixes that lie below any of the paths."""
+        return [prefix for prefix, _ in self.prefixes
+                if any(each != UNREADABLE and canonical.is_under(prefix, each) for each in paths)]

@@ -1,0 +1,259 @@
+"""Where a command acts and which hosts it names (section 4.2)."""
+import os
+import re
+
+from . import canonical, commands, forms, hosts, trees
+
+SEARCHES = frozenset("grep egrep fgrep rg ag ack".split())
+BEFORE_SEARCHED = r"-[cHhiLlnoqRrsvwxzEFGPUu]+"
+GOES_BELOW = "find fd rg ag ack tree du grep egrep fgrep diff tar zip rsync scp cp mv rm chmod chown".split()
+FROM_HERE = ("find", "fd", "rg", "ag", "ack", "tree", "du")
+FROM_HERE_IF_TOLD = ("grep", "egrep", "fgrep")
+NAMES_ONLY = ("find", "fd", "tree", "du")
+PASSES_HIDDEN = ("rg", "ag", "ack", "fd")
+RUN = re.compile(r"[A-Za-z0-9_./:,@%+=!~^-]+")
+
+
+def is_url(text):
+    return hosts.begins_as_url(text) or hosts.any_scheme(text)
+
+
+def split(text):
+    """The text, and what of it may be a place of its own."""
+    if is_url(text):
+        return [text]
+    out = [text] + [text[at + 1:] for at, char in enumerate(text) if char in ",:@"]
+    if ":" in text:
+        out.append(text[:text.index(":")])
+    return _each_once(out)
+
+
+def _each_once(texts):
+    out = []
+    for text in texts:
+        if text and text not in out:
+            out.append(text)
+    return out
+
+
+def pieces(text):
+    """The texts of a later word that may be places."""
+    if not text.startswith("-"):
+        whole = [text] + ([text.split("=", 1)[1]] if "=" in text else [])
+    elif "=" in text:
+        whole = [text.split("=", 1)[1]]
+    else:
+        found = re.search(r"[/.~]", text)
+        whole = [text[found.start():]] if found else []
+    out = []
+    for each in whole:
+        if each:
+            out += split(each)
+    return _each_once(out)
+
+
+def option(word):
+    return word.value.startswith("-")
+
+
+def searched_for(words):
+    """The index of what a search looks for, or None."""
+    if not words or words[0].opaque or words[0].value not in SEARCHES:
+        return None
+    for at, word in enumerate(words[1:], 1):
+        if not (option(word) and not word.opaque):
+            return at
+        if not re.fullmatch(BEFORE_SEARCHED, word.value):
+            return None
+    return None
+
+
+def known_pieces(command):
+    """(text, whether it begins with an unquoted ~) for every place of a command."""
+    out, skipped = [], searched_for(command.all_words)
+    for at, word in enumerate(command.all_words):
+        if word.opaque or word.value == "" or at == skipped:
+            continue
+        if at == 0:
+            found = split(word.value) if "/" in word.value else []
+        else:
+            found = pieces(word.value)
+        out += [(text, word.tilde and word.value.startswith(text[:1]) and text.startswith("~")) for text in found]
+    return out
+
+
+class Places:
+    """Makes canonical paths of the texts of one call's commands."""
+
+    def __init__(self, world, files, starts, counted):
+        self.world, self.files, self.starts, self.counted = world, files, starts, counted
+
+    def of_text(self, text, tilde, starts):
+        """[(path or UNREADABLE, aside)] with every spelling."""
+        self.counted()
+        out = []
+        if tilde:
+            found = [forms.Anchored(self.world.home, each[1:].encode("utf-8") or b"/") for each in forms.variants(text)]
+        else:
+            found = forms.anchored(text, starts, self.world.home)
+            uri = forms.starts_as_uri(text)
+            if uri is not None:
+                try:
+                    found.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
+                except canonical.Unreadable:
+                    out.append((forms.UNREADABLE, False))
+        for form in found:
+            for path in forms.canonical_of(form):
+                if path == forms.UNREADABLE:
+                    out.append((path, form.aside))
+                else:
+                    out += [(each, form.aside) for each in self.files.spellings(path)]
+        return out
+
+    def fill(self, texts):
+        """Gives every command of one text its places and hosts: what `cd` does reaches those behind it."""
+        starts, known = list(self.starts), True
+        for command in texts:
+            command.starts, command.places_known = list(starts), known
+            if command.unreadable:
+                continue
+            self.own(command)
+            known = self.moves(command, starts) and known
+
+    def own(self, command):
+        command.places, command.hosts = [], []
+        for text, tilde in known_pieces(command):
+            if hosts.begins_as_url(text):
+                host = hosts.of_url(text)
+                if host not in command.hosts:
+                    command.hosts.append(host)
+            for each in self.of_text(text, tilde, command.starts):
+                if each not in command.places:
+                    command.places.append(each)
+
+    def moves(self, command, starts):
+        """Adds the place of a `cd` to the starts; False when it is not known any more."""
+        if not command.words or command.words[0] not in ("cd", "pushd", "popd"):
+            return True
+        name, later = command.words[0], command.all_words[1:]
+        if name == "popd" or command.open or any(word.value == "-" for word in later):
+            return False
+        plain = [word for word in later if not option(word)]
+        if len(plain) > 1 or not plain and name == "pushd":
+            return False
+        if not plain:
+            found = [self.world.home]
+        elif plain[0].tilde:
+            found = [self.world.home + plain[0].value[1:].encode("utf-8")]
+        else:
+            raw = plain[0].value.encode("utf-8")
+            found = [raw] if raw.startswith(b"/") else [None if start is None else start + b"/" + raw for start in starts]
+            if not forms.fits(raw):
+                found = [None]
+        for each in found:
+            if each not in starts:
+                starts.append(each)
+        return True
+
+    # --- read aside
+
+    def aside_paths(self, command, budget):
+        """[(path, known word)] in order: the places of known words, trees, and what else may be a place."""
+        out = [(path, not aside) for path, aside in command.places]
+        out += [(path, True) for path in self.trees_of(command, budget)]
+        for text in self.may_be(command):
+            for piece in pieces(text):
+                for path, _ in self.of_text(piece, False, command.starts):
+                    out.append((path, False))
+        for word in command.all_words:
+            if word.opaque and word.globs:
+                out += [(path, False) for path in self.globbed(self.maybe(word), command, budget)]
+        return out
+
+    def aside_hosts(self, command):
+        """[(host, known word)]."""
+        out = [(host, True) for host in command.hosts]
+        for text in self.may_be(command):
+            out += [(hosts.of_url(piece), False) for piece in pieces(text) if hosts.begins_as_url(piece)]
+        texts = [command.text] if command.unreadable else [word.value for word in command.all_words]
+        for text in texts:
+            out += [(host, False) for host in hosts.runs(text)]
+        return out
+
+    def maybe(self, word):
+        """The text that an opaque word may be."""
+        if word.lead is None:
+            return word.value
+        where = self.world.home if word.lead == "HOME" else self.world.cwd
+        return os.fsdecode(where) + word.rest
+
+    def may_be(self, command):
+        """Texts that may be later words."""
+        if command.unreadable:
+            return RUN.findall(forms.fill_anywhere(command.text, self.world))
+        out = [self.maybe(word) for word in command.all_words if word.opaque]
+        if command.words and commands.basename(command.words[0]) in commands.RUNS_ANYTHING:
+            for text in [self.maybe(word) if word.opaque else word.value for word in command.all_words[1:]] + \
+                    list(command.documents):
+                out += RUN.findall(forms.fill_anywhere(text, self.world))
+        return out
+
+    def globbed(self, text, command, budget):
+        out = []
+        for form in forms.anchored(text, command.starts, self.world.home):
+            if form.readable:
+                out += expanded(form, self.files, budget)
+        return out
+
+    def trees_of(self, command, budget):
+        if not command.words:
+            return []
+        name = commands.basename(command.words[0])
+        if name not in GOES_BELOW:
+            return []
+        options = [word.value for word in command.all_words[1:] if option(word)]
+        hidden = name not in PASSES_HIDDEN or any(
+            "hidden" in each or "unrestricted" in each or re.fullmatch(r"-[A-Za-z.]*[u.][A-Za-z.]*", each)
+            for each in options)
+        roots = [path for path, _ in command.places]
+        if self.starts_here(name, command, options):
+            for start in command.starts:
+                if start is not None:
+                    roots += [path for path in forms.canonical_of(forms.Anchored(start, b""))]
+                    roots += [each for path in roots[-2:] if path != forms.UNREADABLE
+                              for each in self.files.spellings(path)]
+        out = []
+        for path in roots:
+            if path == forms.UNREADABLE:
+                continue
+            out.append(path)
+            out += self.files.below([path])
+            if name not in NAMES_ONLY:
+                out += trees.entries(path, self.files, lambda name: True, budget, hidden)
+        return out
+
+    def starts_here(self, name, command, options):
+        if name not in FROM_HERE and not (name in FROM_HERE_IF_TOLD and any(
+                each == "--recursive" or re.fullmatch(r"-[A-Za-z]*[rR][A-Za-z]*", each) for each in options)):
+            return False
+        last = next((word for word in reversed(command.all_words[1:]) if word.opaque or not option(word)), None)
+        if last is None or last.opaque or last.value == "":
+            return True
+        return not any(path != forms.UNREADABLE and canonical.exists(path)
+                       for path, _ in self.of_text(last.value, last.tilde, command.starts))
+
+
+def expanded(form, files, budget):
+    """What a form with wildcards stands for now: canonical paths."""
+    out, found = [], trees.expand(form.base, form.rest)
+    for text in found.texts:
+        for path in forms.canonical_of(forms.Anchored(b"/", text if text.startswith(b"/") else b"/" + text)):
+            if path != forms.UNREADABLE:
+                out += files.spellings(path)
+    for directory, keep in found.trees:
+        for path in forms.canonical_of(forms.Anchored(b"/", directory)):
+            if path == forms.UNREADABLE:
+                continue
+            spellings = files.spellings(path)
+            out += spellings + files.below(spellings) + trees.entries(path, files, keep, budget)
+    return [path for path in out if path != forms.UNREADABLE]
