@@ -107,7 +107,41 @@ static bool read_claude_code(struct host_message *message, const struct host_pla
 }
 
 static const char *const write_tools[] = {"Write", "Edit", "MultiEdit", "NotebookEdit", NULL};
-static const char *const protect[] = {".claude.json", NULL};
+
+static const struct steering_file steering_files[] = {
+    {STEERING_HOME, ".claude/settings.json", STEERING_JSON},
+    {STEERING_HOME, ".claude/settings.local.json", STEERING_JSON},
+    {STEERING_HOME, ".claude/remote-settings.json", STEERING_JSON},
+    {STEERING_HOME, ".claude.json", STEERING_JSON},
+    {STEERING_HOME, ".claude/hooks", STEERING_OTHER},
+    {STEERING_HOME, ".claude/plugins", STEERING_OTHER},
+    {STEERING_HOME, ".claude/agents", STEERING_OTHER}, /* may carry hooks of their own, as skills may */
+    {STEERING_HOME, ".claude/skills", STEERING_OTHER},
+    {STEERING_PROJECT, ".claude/settings.json", STEERING_JSON},
+    {STEERING_PROJECT, ".claude/settings.local.json", STEERING_JSON},
+    {STEERING_PROJECT, ".claude/hooks", STEERING_OTHER},
+    {STEERING_PROJECT, ".claude/agents", STEERING_OTHER},
+    {STEERING_PROJECT, ".claude/skills", STEERING_OTHER},
+    {STEERING_PROJECT, ".mcp.json", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/claude-code", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/claude-code/managed-settings.json", STEERING_JSON},
+    {STEERING_SYSTEM, "/etc/claude-code/managed-settings.d", STEERING_JSON},
+};
+
+static const struct steering_switch steering_switches[] = {
+    {"disableAllHooks", "true", true, "no hook runs but a managed one"},
+    {"allowManagedHooksOnly", "true", true, "no hook runs but a managed one"},
+    {"strictPluginOnlyCustomization", "true", true, "no hook runs but of plugins and managed ones"},
+    {"strictPluginOnlyCustomization", "\"hooks\"", true, "no hook runs but of plugins and managed ones"},
+};
+
+static const struct host_steering steering = {
+    .files = steering_files,
+    .file_count = sizeof(steering_files) / sizeof(*steering_files),
+    .switches = steering_switches,
+    .switch_count = sizeof(steering_switches) / sizeof(*steering_switches),
+    .projects = {".claude.json", "projects", STEERING_JSON},
+};
 
 static const struct host_settings shape = {
     .user = ".claude/settings.json",
@@ -122,8 +156,6 @@ static const struct host_settings shape = {
     .fail_closed = "onFailure",
     .fail_closed_value = "\"block\"",
     .write_tools = write_tools,
-    .protect_component = "settings.local.json",
-    .protect = protect,
 };
 
 const struct host host_claude_code = {
@@ -137,6 +169,7 @@ const struct host host_claude_code = {
                       "\"treeArguments\":{\"LS\":[\"path\"]}}",
     .says_why = true,
     .shape = &shape,
+    .steering = &steering,
     .read = read_claude_code,
     .servers = add_servers,
 };

@@ -60,7 +60,26 @@ static bool read_codex(struct host_message *message, const struct host_places *p
 }
 
 static const char *const write_tools[] = {"apply_patch", NULL};
-static const char *const protect[] = {".codex/config.toml", NULL};
+
+static const struct steering_file steering_files[] = {
+    {STEERING_HOME, ".codex", STEERING_TOML}, /* config.toml, profiles, hooks.json, what is trusted */
+    {STEERING_PROJECT, ".codex", STEERING_TOML},
+    {STEERING_SYSTEM, "/etc/codex", STEERING_TOML},
+};
+
+static const struct steering_switch steering_switches[] = {
+    {"features.hooks", "false", false, "no hook runs"},
+    {"features.codex_hooks", "false", false, "no hook runs"},
+    {"allow_managed_hooks_only", "true", true, "no hook runs but a managed one"},
+};
+
+static const struct host_steering steering = {
+    .files = steering_files,
+    .file_count = sizeof(steering_files) / sizeof(*steering_files),
+    .switches = steering_switches,
+    .switch_count = sizeof(steering_switches) / sizeof(*steering_switches),
+    .projects = {".codex/config.toml", "projects", STEERING_TOML},
+};
 
 static const struct host_settings shape = {
     .user = ".codex/hooks.json",
@@ -71,7 +90,6 @@ static const struct host_settings shape = {
     .timeout_unit_ms = 1000,
     .margin_ms = 30000,
     .write_tools = write_tools,
-    .protect = protect,
     .note = "Codex runs a hook only once you have trusted it, and passes over one that has changed since: "
             "start codex "
             "and review its hooks (/hooks). It has no switch that turns a hook that failed into a deny.",
@@ -86,6 +104,7 @@ const struct host host_codex = {
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
     .shape = &shape,
+    .steering = &steering,
     .read = read_codex,
     .servers = add_servers,
 };

@@ -219,7 +219,24 @@ static bool read_cursor(struct host_message *message, const struct host_places *
 
 static const char *const write_tools[] = {"Write",  "Edit",         "MultiEdit",  "StrReplace",
                                           "Delete", "EditNotebook", "ApplyPatch", NULL};
-static const char *const protect[] = {NULL};
+
+static const struct steering_file steering_files[] = {
+    {STEERING_HOME, ".cursor/hooks.json", STEERING_OTHER},
+    {STEERING_HOME, ".cursor/hooks", STEERING_OTHER},
+    {STEERING_HOME, ".cursor/mcp.json", STEERING_OTHER},
+    {STEERING_HOME, ".cursor/cli-config.json", STEERING_OTHER},
+    {STEERING_HOME, ".cursor/permissions.json", STEERING_OTHER},
+    {STEERING_PROJECT, ".cursor/hooks.json", STEERING_OTHER},
+    {STEERING_PROJECT, ".cursor/hooks", STEERING_OTHER},
+    {STEERING_PROJECT, ".cursor/mcp.json", STEERING_OTHER},
+    {STEERING_PROJECT, ".cursor/cli.json", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/cursor", STEERING_OTHER},
+};
+
+static const struct host_steering steering = {
+    .files = steering_files,
+    .file_count = sizeof(steering_files) / sizeof(*steering_files),
+};
 
 static const struct host_settings shape = {
     .user = ".cursor/hooks.json",
@@ -232,7 +249,6 @@ static const struct host_settings shape = {
     .fail_closed_value = "true",
     .version = "1",
     .write_tools = write_tools,
-    .protect = protect,
     .note = "Older versions of Cursor do not know failClosed, and some know only the events before shell "
             "commands, MCP "
             "tools and reading. Cloud agents run the hooks of projects only.",
@@ -253,6 +269,7 @@ const struct host host_cursor = {
         "\"Shell\":[\"working_directory\"],\"StrReplace\":[\"target_file\"],\"Write\":[\"target_file\"]},"
         "\"treeArguments\":{\"SemanticSearch\":[\"target_directories\"]}}",
     .shape = &shape,
+    .steering = &steering,
     .read = read_cursor,
     .servers = add_servers,
 };

@@ -91,7 +91,39 @@ static bool read_gemini(struct host_message *message, const struct host_places *
 }
 
 static const char *const write_tools[] = {"write_file", "replace", NULL};
-static const char *const protect[] = {".gemini/trustedFolders.json", NULL};
+
+static const struct steering_file steering_files[] = {
+    {STEERING_HOME, ".gemini/settings.json", STEERING_JSON},
+    {STEERING_HOME, ".gemini/trustedFolders.json", STEERING_OTHER},
+    {STEERING_HOME, ".gemini/.env", STEERING_OTHER}, /* can name other settings for the whole machine */
+    {STEERING_HOME, ".env", STEERING_OTHER},
+    {STEERING_HOME, ".gemini/hooks", STEERING_OTHER},
+    {STEERING_HOME, ".gemini/extensions", STEERING_OTHER},
+    {STEERING_HOME, ".gemini/policies", STEERING_OTHER},
+    {STEERING_PROJECT, ".gemini/settings.json", STEERING_JSON},
+    {STEERING_PROJECT, ".gemini/.env", STEERING_OTHER},
+    {STEERING_PROJECT, ".gemini/hooks", STEERING_OTHER},
+    {STEERING_PROJECT, ".gemini/extensions", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/gemini-cli", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/gemini-cli/settings.json", STEERING_JSON},
+    {STEERING_SYSTEM, "/etc/gemini-cli/system-defaults.json", STEERING_JSON},
+};
+
+static const struct steering_switch steering_switches[] = {
+    {"hooksConfig.enabled", "false", false, "no hook runs"},
+    {"hooksConfig.disabled", "\"callgate\"", false, "this hook does not run"},
+    {"hooks.enabled", "false", false, "no hook runs"},
+    {"hooks.disabled", "\"callgate\"", false, "this hook does not run"},
+    {"tools.enableHooks", "false", false, "no hook runs"},
+};
+
+static const struct host_steering steering = {
+    .files = steering_files,
+    .file_count = sizeof(steering_files) / sizeof(*steering_files),
+    .switches = steering_switches,
+    .switch_count = sizeof(steering_switches) / sizeof(*steering_switches),
+    .projects = {".gemini/trustedFolders.json", NULL, STEERING_JSON},
+};
 
 static const struct host_settings shape = {
     .user = ".gemini/settings.json",
@@ -103,7 +135,6 @@ static const struct host_settings shape = {
     .timeout_unit_ms = 1,
     .margin_ms = 10000,
     .write_tools = write_tools,
-    .protect = protect,
     .note = "Gemini CLI has no switch that turns a hook that failed into a deny; it skips the hooks of "
             "projects in "
             "folders that are not trusted.",
@@ -125,6 +156,7 @@ const struct host host_gemini = {
         "\"treeArguments\":{\"glob\":[\"dir_path\"],\"grep_search\":[\"dir_path\"],"
         "\"search_file_content\":[\"dir_path\"]}}",
     .shape = &shape,
+    .steering = &steering,
     .read = read_gemini,
     .servers = add_servers,
 };

@@ -10,6 +10,7 @@
 #define HOST_HOST_H
 
 #include "gate/gate.h"
+#include "host/steering.h"
 
 /* What every deny says, to whomever. */
 #define HOST_DENY_TEXT "Denied by Callgate."
@@ -99,10 +100,7 @@ struct host_settings {
         *fail_closed_value;         /* the member that turns a hook that failed into a deny; NULL: none */
     const char *version;            /* value of a member `version` that the document must have; NULL: none */
     const char *const *write_tools; /* the host's own tools that write files; NULL at the end */
-    const char *protect_component;  /* a file name that must not be written anywhere; NULL: none */
-    const char *const
-        *protect;     /* more files under the home directory that can switch the hook off; NULL at the end */
-    const char *note; /* what a person must know after installing; may be NULL */
+    const char *note;               /* what a person must know after installing; may be NULL */
 };
 
 struct host {
@@ -114,6 +112,7 @@ struct host {
     const char *const *silent;  /* names of events that decide nothing; NULL at the end */
     const char *path_arguments; /* a policy document: arguments of the host's own tools that are paths */
     const struct host_settings *shape;
+    const struct host_steering *steering; /* the files that steer it (steering.h) */
     bool says_why; /* standard error of a run that is no error is not shown to the agent */
 
     /* Takes event, session and call out of the message, whose document is there and is an object. False with

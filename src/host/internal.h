@@ -57,6 +57,10 @@ struct slice spelled_name(struct arena *arena, struct slice name, const char *ot
 
 /* ---- The host's configuration (servers.c). What is missing or cannot be read is passed over. ---- */
 
+/* Appends the whole of a regular file `dir/file`. False when it is missing, no regular file, too large, or cannot be
+ * read. */
+MUST_USE bool config_read(struct buf *text, struct slice dir, const char *file);
+
 /* A JSON file, comments and trailing commas allowed. */
 struct config_file {
     struct buf text;

@@ -76,8 +76,18 @@ static bool read_opencode(struct host_message *message, const struct host_places
 }
 
 static const char *const write_tools[] = {"write", "edit", "multiedit", "patch", "apply_patch", NULL};
-static const char *const protect[] = {".config/opencode/opencode.json", ".config/opencode/opencode.jsonc",
-                                      NULL};
+
+static const struct steering_file steering_files[] = {
+    {STEERING_HOME, ".config/opencode", STEERING_OTHER}, /* settings, plugins, tools */
+    {STEERING_HOME, ".opencode", STEERING_OTHER},        {STEERING_PROJECT, ".opencode", STEERING_OTHER},
+    {STEERING_PROJECT, "opencode.json", STEERING_OTHER}, {STEERING_PROJECT, "opencode.jsonc", STEERING_OTHER},
+    {STEERING_SYSTEM, "/etc/opencode", STEERING_OTHER},
+};
+
+static const struct host_steering steering = {
+    .files = steering_files,
+    .file_count = sizeof(steering_files) / sizeof(*steering_files),
+};
 
 static const struct host_settings shape = {
     .user = ".config/opencode/plugins/callgate.js",
@@ -87,7 +97,6 @@ static const struct host_settings shape = {
     .timeout_unit_ms = 1,
     .margin_ms = 30000,
     .write_tools = write_tools,
-    .protect = protect,
 };
 
 const struct host host_opencode = {
@@ -101,6 +110,7 @@ const struct host host_opencode = {
                       "\"glob\":[\"pattern\"]},"
                       "\"treeArguments\":{\"glob\":[\"path\"],\"grep\":[\"path\"],\"list\":[\"path\"]}}",
     .shape = &shape,
+    .steering = &steering,
     .read = read_opencode,
     .servers = add_servers,
 };

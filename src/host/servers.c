@@ -6,6 +6,7 @@
 
 #include "host/internal.h"
 #include "host/jsonc.h"
+#include "host/toml.h"
 
 static const struct json_options config_options = {
     .max_depth = LIMIT_JSON_DEPTH,
@@ -13,8 +14,7 @@ static const struct json_options config_options = {
     .keep_duplicates = true,
 };
 
-/* The whole of a regular file, or nothing. */
-static bool read_file(struct buf *text, struct slice dir, const char *file)
+bool config_read(struct buf *text, struct slice dir, const char *file)
 {
     struct buf path;
     struct stat st;
@@ -50,7 +50,7 @@ void config_open(struct config_file *ret_config, struct slice dir, const char *f
     *ret_config = (struct config_file){0};
     buf_init(&ret_config->text, LIMIT_MESSAGE_BYTES + (128u << 10));
     json_init(&ret_config->doc);
-    if (!read_file(&ret_config->text, dir, file)) {
+    if (!config_read(&ret_config->text, dir, file)) {
         return;
     }
     jsonc_blank(ret_config->text.ptr, ret_config->text.len);
@@ -167,56 +167,12 @@ bool servers_add_above(struct host_message *message, struct host_servers *server
     return ok;
 }
 
-/* ---- TOML: only the headers of tables ---- */
-
-static struct slice trimmed(struct slice s)
-{
-    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
-        s = slice_from(s, 1);
-    }
-    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t' || s.ptr[s.len - 1] == '\r')) {
-        s.len--;
-    }
-    return s;
-}
-
-static bool plain_key(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
-}
+/* ---- TOML ---- */
 
 static bool mentions(struct slice line, struct slice word)
 {
     const char *found = line.len ? memmem(line.ptr, line.len, word.ptr, word.len) : NULL;
     return found != NULL && line.ptr[0] != '#';
-}
-
-/* The NAME of a line `[TABLE.NAME]` or `[TABLE.NAME.…]`; names in quotes, too, if nothing in them is escaped.
- */
-static struct slice table_name(struct slice line, struct slice table)
-{
-    if (line.len < table.len + 3 || line.ptr[0] != '[') {
-        return (struct slice){0};
-    }
-    line = trimmed(slice_from(line, 1));
-    if (!slice_starts_with(line, table)) {
-        return (struct slice){0};
-    }
-    line = trimmed(slice_from(line, table.len));
-    if (line.len == 0 || line.ptr[0] != '.') {
-        return (struct slice){0};
-    }
-    line = trimmed(slice_from(line, 1));
-    char quote = line.len && (line.ptr[0] == '"' || line.ptr[0] == '\'') ? line.ptr[0] : '\0';
-    size_t end = quote ? 1 : 0;
-    while (end < line.len &&
-           (quote ? line.ptr[end] != quote && line.ptr[end] != '\\' : plain_key(line.ptr[end]))) {
-        end++;
-    }
-    if (quote && (end >= line.len || line.ptr[end] != quote)) {
-        return (struct slice){0};
-    }
-    return (struct slice){line.ptr + (quote ? 1 : 0), end - (quote ? 1 : 0)};
 }
 
 /* The first quoted text of a line `KEY = …` of this key, or an empty one. */
@@ -225,7 +181,7 @@ static struct slice first_quoted(struct slice line, struct slice key)
     if (!slice_starts_with(line, key)) {
         return (struct slice){0};
     }
-    line = trimmed(slice_from(line, key.len));
+    line = toml_trimmed(slice_from(line, key.len));
     if (line.len == 0 || line.ptr[0] != '=') {
         return (struct slice){0};
     }
@@ -272,11 +228,11 @@ bool servers_add_toml(struct host_message *message, struct host_servers *servers
     struct buf text;
     bool ok = true, inside = false;
     buf_init(&text, LIMIT_MESSAGE_BYTES + (128u << 10));
-    struct slice rest = read_file(&text, dir, file) ? buf_slice_of(&text) : (struct slice){0};
+    struct slice rest = config_read(&text, dir, file) ? buf_slice_of(&text) : (struct slice){0};
     while (rest.len && ok) {
         const char *lf = memchr(rest.ptr, '\n', rest.len);
         size_t len = lf != NULL ? (size_t)(lf - rest.ptr) : rest.len;
-        struct slice line = trimmed((struct slice){rest.ptr, len}), name = table_name(line, table);
+        struct slice line = toml_trimmed((struct slice){rest.ptr, len}), name = toml_table_name(line, table);
         rest = slice_from(rest, lf != NULL ? len + 1 : len);
         if (name.len == 0 && mentions(line, table)) {
             servers->partial = true;
