@@ -140,6 +140,7 @@ static const struct host_steering steering = {
     .file_count = sizeof(steering_files) / sizeof(*steering_files),
     .switches = steering_switches,
     .switch_count = sizeof(steering_switches) / sizeof(*steering_switches),
+    .anywhere = "settings.local.json",
     .projects = {".claude.json", "projects", STEERING_JSON},
 };
 

@@ -132,6 +132,17 @@ extern const size_t host_count;
 const struct host *host_find(const char *name);
 const struct host_event *host_event_find(const struct host *host, struct slice name);
 
+/* Appends a policy document of admin rules, named NAME-1 and so on, that deny the host's own tools and those that
+ * write by habit to write each of the paths, `count` of them. */
+void host_write_protection(struct buf *buf, const struct host *host, const char *name,
+                           const char *const *paths, size_t count);
+
+/* The same for the files that steer the host in a project and above it: what `hook install` cannot know of each
+ * project that a call will come from. The text, with a NUL behind it, lives in the arena. False when memory ran
+ * out. */
+MUST_USE bool host_project_protection(struct arena *arena, const struct host *host, struct slice project,
+                                      struct slice *ret_text);
+
 /* ---- Messages ---- */
 
 MUST_USE bool host_message_init(struct host_message *message);
@@ -158,7 +169,8 @@ struct host_hook_options {
     const char *state_dir;
     struct path_base base; /* where the policy's prefixes start; a call's paths start at its message's cwd */
     enum host_asking asking;
-    bool grant;                /* an authored allow is the host's allow, not only no opinion */
+    bool protect; /* the files that steer the host in the project of the call are not the agent's to write */
+    bool grant;   /* an authored allow is the host's allow, not only no opinion */
     const char *const *except; /* names of servers that stand behind `callgate run` */
     size_t except_count;
     uint32_t deadline_ms; /* from the start of the process */

@@ -209,8 +209,19 @@ static void say_lines(const struct host_hook_options *options, struct buf *text)
     }
 }
 
-static struct gate *open_gate(const struct host_hook_options *options)
+static bool add_protection(struct run *run)
 {
+    struct slice text = {"", 0};
+    if (!run->options->protect || run->message.cwd.ptr == NULL) {
+        return true;
+    }
+    return host_project_protection(&run->message.arena, run->options->host, run->message.cwd, &text) &&
+           sources_add_built_in(run->options->sources, "the project's steering files", text.ptr);
+}
+
+static struct gate *open_gate(struct run *run)
+{
+    const struct host_hook_options *options = run->options;
     char surface[64] = "hook ";
     struct gate_options gate_options = {
         .surface = surface,
@@ -226,7 +237,8 @@ static struct gate *open_gate(const struct host_hook_options *options)
     memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof(surface) - 6));
     buf_init(&error, 1u << 20);
     struct gate *gate = NULL;
-    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments)) {
+    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments) &&
+        add_protection(run)) {
         gate = gate_open(&gate_options, &error);
     }
     if (error.len) {
@@ -280,7 +292,7 @@ static enum host_answer run_message(struct run *run, struct slice text)
     if (readable && is_excepted(run)) {
         return HOST_NONE;
     }
-    run->gate = open_gate(options);
+    run->gate = open_gate(run);
     return run->gate != NULL ? decide_message(run, readable) : HOST_DENY;
 }
 

@@ -6,7 +6,10 @@
 #ifndef HOST_STEERING_H
 #define HOST_STEERING_H
 
+#include <stdint.h>
+
 #include "base/arena.h"
+#include "base/buffer.h"
 
 struct host;
 
@@ -52,6 +55,8 @@ struct host_steering {
     const struct steering_switch *switches;
     size_t switch_count; /* 32 at most */
     struct steering_projects projects;
+    const char
+        *anywhere; /* a file's name that steers it in whatever project it stands; NULL: none is so clear */
 };
 
 struct steering_path {

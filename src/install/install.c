@@ -117,42 +117,44 @@ static bool put_hooks_in(struct install_work *w)
     return ok && buf_ok(&w->record.inserted);
 }
 
-/* What is to be protected: policies, settings under both of their names, the rules themselves, state,
- * program. */
-static size_t protected_paths(struct install_work *w, struct arena *arena, const char ***ret_paths)
+/* What is to be protected: policies, settings under both of their names, the rules themselves, state, program, and
+ * the files that steer the host. NULL when memory ran out. */
+static const char **protected_paths(struct install_work *w, struct arena *arena, size_t *ret_count)
 {
     const struct install_options *options = w->options;
-    const struct host_settings *shape = options->place.host->shape;
-    size_t count = 0, most = options->policy_count + 16;
+    const struct install_place *place = &options->place;
+    struct steering_paths steering = {.arena = arena};
     struct buf path;
-    for (const char *const *more = shape->protect; *more != NULL; more++) {
-        most++;
+    size_t count = 0;
+    if (!steering_add_all(&steering, place->host, place->home, place->project)) {
+        return NULL;
     }
-    const char **paths = arena_array(arena, most, sizeof(*paths));
+    const char **paths = arena_array(arena, options->policy_count + steering.count + 16, sizeof(*paths));
+    if (paths == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < options->policy_count; i++) {
+        paths[count++] = options->policies[i];
+    }
+    paths[count++] = "/etc/callgate";
+    paths[count++] = options->state_dir;
+    paths[count++] = options->words[0];
+    paths[count++] = arena_copy(arena, buf_slice_of(&w->file.path)).ptr;
+    paths[count++] = arena_copy(arena, buf_slice_of(&w->record.protect)).ptr;
     buf_init(&path, LIMIT_PATH_BYTES + 1);
-    if (paths != NULL) {
-        for (size_t i = 0; i < options->policy_count; i++) {
-            paths[count++] = options->policies[i];
-        }
-        paths[count++] = "/etc/callgate";
-        paths[count++] = options->state_dir;
-        paths[count++] = options->words[0];
-        paths[count++] = arena_copy(arena, buf_slice_of(&w->file.path)).ptr;
-        paths[count++] = arena_copy(arena, buf_slice_of(&w->record.protect)).ptr;
-        if (install_place_path(&options->place, &path)) {
-            paths[count++] = arena_copy(arena, slice_of(path.ptr)).ptr;
-        }
-        for (const char *const *more = shape->protect; *more != NULL; more++) {
-            buf_reset(&path);
-            if (options->place.scope != INSTALL_SCOPE_MANAGED &&
-                write_path(&path, options->place.home, *more)) {
-                paths[count++] = arena_copy(arena, slice_of(path.ptr)).ptr;
-            }
-        }
+    if (install_place_path(place, &path)) {
+        paths[count++] = arena_copy(arena, slice_of(path.ptr)).ptr;
     }
     buf_finish(&path);
-    *ret_paths = paths;
-    return count;
+    for (size_t i = 0; i < steering.count; i++) {
+        /* For everybody on this machine: nobody's home is known. */
+        bool known = place->scope != INSTALL_SCOPE_MANAGED || steering.list[i].file->root == STEERING_SYSTEM;
+        if (known) {
+            paths[count++] = steering.list[i].path;
+        }
+    }
+    *ret_count = count;
+    return paths;
 }
 
 /* Each path once, and none that could not be copied. */
@@ -176,12 +178,13 @@ static bool write_protect_file(struct install_work *w)
     struct arena arena;
     struct buf text;
     struct text_file file;
-    const char **paths = NULL;
+    size_t count = 0;
     arena_init(&arena, LIMIT_MESSAGE_BYTES);
     buf_init(&text, LIMIT_MESSAGE_BYTES);
-    size_t count = protected_paths(w, &arena, &paths);
+    const char **paths = protected_paths(w, &arena, &count);
     if (paths != NULL) {
-        write_protection(&text, w->options->place.host, paths, distinct(paths, count));
+        host_write_protection(&text, w->options->place.host, "callgate-protect", paths,
+                              distinct(paths, count));
     }
     buf_byte(&w->record.protect, '\0');
     bool ok = paths != NULL && buf_ok(&text) && buf_ok(&w->record.protect) &&

@@ -42,9 +42,6 @@ bool is_ours(const struct json_doc *doc, const struct json_value *entry, const s
  * arena; NULL when memory ran out. */
 char **split_words(struct arena *arena, struct slice line, size_t *ret_count, bool *ret_plain);
 
-/* Appends a policy document of rules that deny writes to each of the paths, `count` of them. */
-void write_protection(struct buf *buf, const struct host *host, const char *const *paths, size_t count);
-
 /* Appends `dir/file` and a NUL. */
 MUST_USE bool write_path(struct buf *buf, struct slice dir, const char *file);
 

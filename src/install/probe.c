@@ -10,6 +10,11 @@
 
 #define RULES_TRIED 500u
 
+static const struct json_options input_options = {
+    .max_depth = LIMIT_JSON_DEPTH,
+    .max_bytes = LIMIT_MESSAGE_BYTES,
+};
+
 /* `@T` is the tool, `@I` its input, `@C` the working directory, `@E` the event. */
 static const struct {
     const struct host *host;
@@ -276,6 +281,42 @@ bool probe_make(const struct probe_options *options, enum probe_kind kind, struc
                      : try_unknown_tool(&p) || try_rules(&p, kind);
     decider_finish(&p.decider);
     return found;
+}
+
+bool probe_denies_writing(const struct probe_options *options, const char *path)
+{
+    struct probing p = {.options = options};
+    struct approvals none = {0};
+    struct decision decision = {0};
+    struct json_doc doc;
+    struct json_error error;
+    struct buf text;
+    struct call_name name = {.tool = slice_of(options->host->shape->write_tools[0])};
+    /* A tool that takes a patch is judged by what its reader finds in the patch. */
+    bool patch = slice_is(name.tool, "apply_patch");
+    json_init(&doc);
+    buf_init(&text, LIMIT_MESSAGE_BYTES);
+    buf_text(&text, patch ? "{\"patchPaths\":[" : "{\"file_path\":");
+    json_write_bytes(&text, slice_of(path));
+    buf_text(&text, patch ? "]}" : "}");
+    bool ready = buf_ok(&text) && json_parse(&doc, buf_slice_of(&text), &input_options, &error) &&
+                 decider_init(&p.decider);
+    if (ready) {
+        struct call call = {
+            .names = &name,
+            .name_count = 1,
+            .channel = slice_of(options->host->name),
+            .thread = SLICE("callgate-doctor"),
+            .actor = ACTOR_CLAUDE_PROCESS,
+            .doc = &doc,
+            .input = json_root(&doc),
+        };
+        decision = decide(&p.decider, options->policy, &call, options->base, 0, &none);
+        decider_finish(&p.decider);
+    }
+    buf_finish(&text);
+    json_finish(&doc);
+    return ready && decision.kind == DECISION_DENY;
 }
 
 void probe_finish(struct probe *probe)

@@ -34,6 +34,10 @@ bool probe_knows(const struct host *host, const struct host_event *event);
 /* Finds a call that the policy decides so, without people, and that no server is named in. False when none is
  * found, or memory ran out; ret_probe must be finished all the same. */
 MUST_USE bool probe_make(const struct probe_options *options, enum probe_kind kind, struct probe *ret_probe);
+/* Whether the policy, with what the hook adds to it for the working directory, denies the first of the host's own
+ * tools that write to write a file. */
+bool probe_denies_writing(const struct probe_options *options, const char *path);
+
 void probe_finish(struct probe *probe);
 
 #endif

@@ -255,6 +255,56 @@ def not_run():
         check("of this place only", h.doctor("claude-code", "--user").returncode == 1)
 
 
+def steering():
+    """Every setting that takes the hook out of use is found, at every level, and none of their files can be written."""
+    switches = [
+        ("claude-code", ".claude/settings.local.json", '{"disableAllHooks": true}', "disableAllHooks"),
+        ("claude-code", "project/.claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
+        ("claude-code", "project/.claude/settings.local.json", '{"disableAllHooks": true}', "disableAllHooks"),
+        ("claude-code", "other/.claude/settings.json", '{"disableAllHooks": true}', "disableAllHooks"),
+        ("claude-code", ".claude/settings.local.json", '{"strictPluginOnlyCustomization": ["skills", "hooks"]}', "strictPlugin"),
+        ("gemini", "project/.gemini/settings.json", '{"hooksConfig": {"enabled": false,},} // off', "hooksConfig.enabled"),
+        ("gemini", "other/.gemini/settings.json", '{"hooksConfig": {"disabled": ["x", "callgate"]}}', "hooksConfig.disabled"),
+        ("codex", ".codex/config.toml", '[features]\nhooks = false\n', "features.hooks"),
+        ("codex", ".codex/config.toml", 'features = { a = "}", "hooks" = false }\n', "features.hooks"),
+        ("codex", ".codex/config.toml", 'features.hooks = false # off\n', "features.hooks"),
+        ("codex", ".codex/config.toml", '[profiles.x.features]\n"hooks"=false\n', "features.hooks"),
+        ("codex", ".codex/fast.config.toml", '[features]\nhooks=false\n', "features.hooks"),
+        ("codex", "project/.codex/config.toml", '[ features ]\n hooks = false\n', "features.hooks"),
+        ("codex", "other/.codex/config.toml", '[features]\nhooks = false\n', "features.hooks"),
+    ]
+    for host, name, text, word in switches:
+        with Home() as h:
+            other = h.path("other")
+            h.write(".claude.json", json.dumps({"projects": {other: {}}}))
+            h.write(".gemini/trustedFolders.json", json.dumps({other: "TRUST_FOLDER"}))
+            if name != ".codex/config.toml":
+                h.write(".codex/config.toml", f'[projects."{other}"]\ntrust_level = "trusted"\n')
+            h.install(host)
+            what = f"{host}: {word} in {name}"
+            check(f"{what}: without it all is well", h.doctor(host).returncode == 0)
+            h.write(name, text)
+            done = h.doctor(host)
+            check(f"{what}: a fault that names file and setting", done.returncode == 1 and any(
+                word in line and h.path(name).split("/fast")[0].rsplit("/config", 1)[0] in line for line in faults(done)), done.stdout)
+            check(f"{what}: a deny still comes through the hook", "is denied, byte for byte" in done.stdout, done.stdout)
+            check(f"{what}: the agent could not write it", "the agent cannot write" in done.stdout, done.stdout)
+    with Home() as h:
+        h.install("claude-code", "--no-self-protect")
+        done = h.doctor("claude-code")
+        check("without protection that is said", "installed without protection" in done.stdout, done.stdout)
+    with Home() as h:
+        h.install("claude-code")
+        h.write(".config/callgate/protect-claude-code.json", '{"rules": []}')
+        done = h.doctor("claude-code")
+        check("rules that protect nothing are a fault", done.returncode == 1 and any("the agent may write" in f for f in faults(done)),
+              done.stdout)
+    with Home() as h:
+        h.install("claude-code")
+        h.write(".claude/settings.local.json", '{"disableAllHooks": tru')
+        check("a file that cannot be read is a fault", any("cannot be read" in f for f in faults(h.doctor("claude-code"))))
+
+
 def usage():
     with Home() as h:
         check("an unknown host", h.doctor("nobody").returncode == 2)
@@ -265,7 +315,7 @@ def usage():
               "journal and approvals can be written" in done.stdout, done.stdout)
 
 
-for each in (every_host, spoiled, policies, not_run, usage):
+for each in (every_host, spoiled, policies, not_run, steering, usage):
     each()
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed or not passed else 0)

@@ -5,6 +5,7 @@ Whatever was there must be there afterwards, and uninstalling must give the very
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -221,6 +222,42 @@ def protection():
         check("unless they were left out", "--protect" not in h.read(".claude/settings.json"))
 
 
+def steering():
+    """What steers a host is not the agent's to write: in the user's settings, in every project that the user trusts, and
+    in the one that a call comes from, of which nobody knew when the hook was installed."""
+    hosts = {
+        "claude-code": (["Write", "Edit"], ".claude/settings.json .claude/settings.local.json .claude/plugins/x .claude.json",
+                        ".claude/settings.json .claude/settings.local.json .claude/hooks/x.sh .mcp.json"),
+        "gemini": (["write_file", "replace"], ".gemini/settings.json .gemini/.env .gemini/trustedFolders.json",
+                   ".gemini/settings.json .gemini/.env"),
+        "cursor": (["Write", "StrReplace"], ".cursor/hooks.json .cursor/mcp.json", ".cursor/hooks.json .cursor/hooks/x"),
+        "codex": ([], ".codex/config.toml .codex/hooks.json", ".codex/config.toml"),
+    }
+    for host, (tools, of_home, of_project) in hosts.items():
+        with Home() as h:
+            os.mkdir(h.path("new"))
+            h.write(".claude.json", json.dumps({"projects": {h.path("trusted"): {}}}))
+            h.write(".gemini/trustedFolders.json", json.dumps({h.path("trusted"): "TRUST_FOLDER"}))
+            h.write(".codex/config.toml", f"[projects.'{h.path('trusted')}']\ntrust_level = 'trusted'\n")
+            h.install(host, "--cwd", h.path("elsewhere"))
+            entry = meaning(h.read(SETTINGS[host][0]))["hooks"]
+            entry = list(entry.values())[0][0]
+            entry = entry.get("hooks", [entry])[0]
+            command = [entry["command"], *entry["args"]] if "args" in entry else shlex.split(entry["command"])
+            files = [h.path(f) for f in of_home.split()] + [h.path(f"new/{f}") for f in of_project.split()]
+            if host != "cursor":
+                files += [h.path(f"trusted/{f}") for f in of_project.split()]
+            calls = [(tool, {"file_path": f}) for tool in tools for f in files] + [("write_note", {"path": f}) for f in files]
+            if host == "codex":
+                calls += [("apply_patch", {"command": f"*** Begin Patch\n*** Add File: {f}\n+x\n*** End Patch"}) for f in files]
+            for tool, arguments in calls:
+                message = {"session_id": "s", "conversation_id": "s", "cwd": h.path("new/sub"), "workspace_roots": [h.path("new")],
+                           "hook_event_name": {"gemini": "BeforeTool", "cursor": "preToolUse"}.get(host, "PreToolUse"),
+                           "tool_name": tool, "tool_input": arguments}
+                out = subprocess.run(command, input=json.dumps(message), capture_output=True, text=True).stdout
+                check(f"{host}: {tool} {arguments} is denied", '"deny"' in out, out)
+
+
 def options():
     with Home() as h:
         result = h.install("claude-code", "--dry-run")
@@ -309,6 +346,7 @@ def main():
     refused("claude-code", name, '{"hooks": {"PreToolUse": {}}}', "an event that is no list")
     refused("claude-code", name, '{"hooks": {}, "hooks": {}}', "a repeated key")
     protection()
+    steering()
     options()
     managed()
     versions()

@@ -129,7 +129,7 @@ static int doctor(struct doctor *d, const struct host *only)
         check_without_hook(d);
     }
     buf_finish(&looked);
-    printf("%u doctor_fault(s)\n", d->faults);
+    printf("%u fault(s)\n", d->faults);
     if (fflush(stdout) != 0) {
         return EXIT_UNABLE;
     }

@@ -222,6 +222,9 @@ void doctor_check_hook(struct doctor *d, const struct install_place *place, cons
     if (read && can_run) {
         doctor_try_hook(d, place, &tried, &line);
     }
+    if (read && first) {
+        doctor_check_steering(d, place, &line);
+    }
     if (read) {
         doctor_finish_line(&line);
     } else {

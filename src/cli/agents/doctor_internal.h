@@ -55,4 +55,8 @@ void doctor_check_hook(struct doctor *d, const struct install_place *place, cons
 void doctor_check_events(struct doctor *d, const struct install_place *place,
                          const struct installed_hook *list, size_t count);
 
+/* Whether a setting takes the hooks of this place out of use, wherever such a setting may stand, and whether the agent
+ * could write one. */
+void doctor_check_steering(struct doctor *d, const struct install_place *place, struct doctor_line *line);
+
 #endif

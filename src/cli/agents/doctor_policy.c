@@ -104,8 +104,10 @@ struct policy *doctor_load_policy(struct doctor *d, const struct options *o, con
 }
 
 /* What the hook of this host loads beside the named files. */
-static bool add_hook_sources(struct doctor_line *line, const struct host *host)
+static bool add_hook_sources(struct doctor *d, struct doctor_line *line, const struct host *host)
 {
+    struct arena *arena = &line->options.arena;
+    struct slice project = {0};
     struct sources *sources = &line->options.sources;
     struct buf protect, error;
     bool added = true;
@@ -113,7 +115,9 @@ static bool add_hook_sources(struct doctor_line *line, const struct host *host)
     buf_init_message(&error, MESSAGE_BYTES);
     if (line->a.protect != NULL) {
         buf_printf(&protect, "admin=%s", line->a.protect);
-        added = buf_ok(&protect) && sources_add(sources, protect.ptr, &error);
+        added = buf_ok(&protect) && sources_add(sources, protect.ptr, &error) &&
+                host_project_protection(arena, host, d->options.base.cwd, &project) &&
+                sources_add_built_in(sources, "the project's steering files", project.ptr);
     }
     added = added && sources_add_built_in(sources, host->name, host->path_arguments);
     buf_finish(&protect);
@@ -140,7 +144,7 @@ struct policy *doctor_load_hook_policy(struct doctor *d, struct doctor_line *lin
                      line->a.protect);
         return NULL;
     }
-    if (!add_hook_sources(line, host)) {
+    if (!add_hook_sources(d, line, host)) {
         doctor_fault(d, line->mend, "the policy cannot be named");
         return NULL;
     }

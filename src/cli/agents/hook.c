@@ -126,6 +126,7 @@ static int fill(struct host_hook_options *ret, const struct hook_arguments *a)
     ret->journal_optional = journal == 1;
     ret->deadline_ms = seconds ? (uint32_t)seconds * 1000 : ret->host->deadline_ms;
     ret->grant = a->grant;
+    ret->protect = a->protect != NULL;
     ret->event = event_of(ret->host, a->event);
     ret->except = a->except.items;
     ret->except_count = a->except.count;
