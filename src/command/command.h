@@ -189,6 +189,7 @@ struct command_trees {
     bool here;         /* the working directory is one, too, unless `last` names something that exists */
     struct slice last; /* the last later word without a leading `-`; its length is 0 when there is none */
     bool last_home;    /* `last` begins with an unquoted `~` */
+    bool last_opaque;  /* `last` is not known: it names nothing that is known to exist */
 };
 
 void command_trees_of(const struct command *command, struct command_trees *ret_trees);
