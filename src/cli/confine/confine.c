@@ -1,13 +1,15 @@
 /* `confine`: a program in a view of the system that the policy makes, with the gate's state out of its reach. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/confine/confine.h"
 #include "cli/libexec.h"
 #include "cli/options.h"
-#include "confine/view.h"
 
 static const char usage[] =
     "usage: callgate confine [--write DIR]... [--no-net] [--policy [TIER=]FILE]... -- COMMAND [ARG...]\n"
@@ -23,78 +25,112 @@ static const char usage[] =
     "Example: callgate confine --write ~/.cache -- claude\n\n"
     "Exit: COMMAND's own status; 125 when the confinement cannot be made, 2 could not be done.\n";
 
-struct confine_options {
-    struct option_list writable;
-    bool print, private_network;
-};
-
-/* The writable directories, canonical: the working directory first. False after saying which is not there. */
+/* The writable directories, canonical: the working directory, what --write names, and the directories that a
+ * server is told to serve. False after saying which is not there. */
 static bool find_writable(const struct options *options, const struct confine_options *own,
                           struct arena *arena, struct view_options *ret_options)
 {
-    struct slice *list = arena_array(arena, own->writable.count + 1, sizeof(*list));
+    size_t most = 1 + own->writable.count + options->base.root_count, count = 0;
+    struct slice *list = arena_array(arena, most, sizeof(*list));
     char real[PATH_MAX];
-    for (size_t i = 0; list != NULL && i <= own->writable.count; i++) {
-        const char *name = i == 0 ? options->base.cwd.ptr : own->writable.items[i - 1];
+    for (size_t i = 0; list != NULL && i < most; i++) {
+        size_t named = i - 1, root = i - 1 - own->writable.count;
+        const char *name = i == 0                        ? options->base.cwd.ptr
+                           : named < own->writable.count ? own->writable.items[named]
+                                                         : options->base.roots[root].ptr;
         if (realpath(name, real) == NULL) {
             say("%s cannot be made writable: it is not there", name);
             return false;
         }
-        list[i] = arena_copy(arena, slice_of(real));
+        list[count++] = arena_copy(arena, slice_of(real));
     }
     ret_options->writable = list;
-    ret_options->writable_count = own->writable.count + 1;
+    ret_options->writable_count = count;
     return list != NULL;
 }
 
-static int start(struct view *view, const struct options *options, bool private_network)
+static bool make_view(struct options *options, const struct confine_options *own, struct view *ret_view)
 {
-    size_t count = 0;
-    char **words =
-        view_arguments(view, "callgate-confine", private_network, (size_t)options->argc + 1, &count);
-    if (words == NULL) {
-        say("no memory");
-        return EXIT_UNABLE;
+    struct buf error;
+    struct policy *policy = options_load_policy(own->command, options);
+    struct view_options wanted = {
+        .policy = policy,
+        .base = &options->base,
+        .state_dir = slice_of(options->state_dir),
+    };
+    buf_init(&error, 64u << 10);
+    bool ok = policy != NULL && find_writable(options, own, &options->arena, &wanted);
+    if (ok && !view_make(ret_view, &wanted, &error)) {
+        say("%.*s", SLICE_FMT(buf_slice_of(&error)));
+        ok = false;
     }
-    for (int i = 0; i < options->argc; i++) {
-        words[count++] = options->argv[i];
-    }
-    words[count] = NULL;
-    return libexec_become("callgate-confine", words);
+    buf_finish(&error);
+    policy_destroy(policy);
+    return ok;
 }
 
-static int confine(struct options *options, const struct confine_options *own, struct policy *policy)
+char **confine_words(struct options *options, const struct confine_options *own, struct view *ret_view)
+{
+    struct buf path;
+    size_t count = 0;
+    char **words = NULL;
+    buf_init(&path, PATH_MAX);
+    libexec_path("callgate-confine", &path);
+    if (!buf_ok(&path) || access(path.ptr, X_OK) != 0) {
+        say("callgate-confine is not there: it is a program of its own; install the whole package");
+    } else if (make_view(options, own, ret_view)) {
+        const char *program = arena_copy(&options->arena, slice_of(path.ptr)).ptr;
+        words = program == NULL ? NULL
+                                : view_arguments(ret_view, program, own->private_network,
+                                                 (size_t)options->argc + 1, &count);
+        for (int i = 0; words != NULL && i < options->argc; i++) {
+            words[count++] = options->argv[i];
+        }
+        if (words == NULL) {
+            say("no memory");
+            view_finish(ret_view);
+        }
+    }
+    buf_finish(&path);
+    return words;
+}
+
+static int print_view(struct options *options, const struct confine_options *own)
 {
     struct view view;
     struct buf text;
-    int code = EXIT_UNABLE;
-    struct view_options wanted = {
-        .policy = policy, .base = &options->base, .state_dir = slice_of(options->state_dir)};
-    buf_init(&text, (size_t)64 << 20);
-    if (!find_writable(options, own, &options->arena, &wanted)) {
-        code = EXIT_UNABLE;
-    } else if (!view_make(&view, &wanted, &text)) {
-        say("%.*s", SLICE_FMT(buf_slice_of(&text)));
-    } else {
-        if (own->print) {
-            view_write(&text, &view);
-            code = print(&text);
-        } else {
-            code = start(&view, options, own->private_network);
-        }
-        view_finish(&view);
+    if (!make_view(options, own, &view)) {
+        return EXIT_UNABLE;
     }
+    buf_init(&text, (size_t)64 << 20);
+    view_write(&text, &view);
+    int code = print(&text);
     buf_finish(&text);
+    view_finish(&view);
     return code;
+}
+
+static int start(struct options *options, const struct confine_options *own)
+{
+    struct view view;
+    char **words = confine_words(options, own, &view);
+    if (words == NULL) {
+        return EXIT_UNABLE;
+    }
+    execv(words[0], words);
+    say("%s cannot be started: %s", words[0], strerror(errno));
+    view_finish(&view);
+    return EXIT_UNABLE;
 }
 
 static int run(int argc, char **argv)
 {
     struct options options;
-    struct confine_options own = {0};
+    struct confine_options own = {.command = &command_confine};
+    bool print = false;
     const struct option_spec specs[] = {
         {"write", OPTION_LIST, &own.writable},
-        {"print", OPTION_FLAG, &own.print},
+        {"print", OPTION_FLAG, &print},
         {"no-net", OPTION_FLAG, &own.private_network},
     };
     int code = options_read(&options, &command_confine, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
@@ -102,16 +138,13 @@ static int run(int argc, char **argv)
     if (code != -1) {
         return code;
     }
-    struct policy *policy = NULL;
-    if (!own.print && options.argc == 0) {
+    if (!print && options.argc == 0) {
         code = usage_error(&command_confine, "name a command behind '--', or say --print");
-    } else if (!options_surface_places(&command_confine, &options) ||
-               (policy = options_load_policy(&command_confine, &options)) == NULL) {
+    } else if (!options_surface_places(&command_confine, &options)) {
         code = EXIT_UNABLE;
     } else {
-        code = confine(&options, &own, policy);
+        code = print ? print_view(&options, &own) : start(&options, &own);
     }
-    policy_destroy(policy);
     free(own.writable.items);
     options_finish(&options);
     return code;

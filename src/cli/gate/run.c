@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/confine/confine.h"
 #include "cli/options.h"
 #include "journal/journal.h"
 #include "mcp/mcp.h"
@@ -27,6 +28,9 @@ static const char usage[] =
     "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
     "  --no-weakening        refuse a reload that decides anything less strictly than the policy that was\n"
     "                        acknowledged last (callgate acknowledge; until then: the policy at start)\n"
+    "  --confine             start the server in a view of the system that the policy makes (callgate "
+    "confine);\n"
+    "                        --write DIR and --no-net go with it\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
@@ -39,8 +43,9 @@ static const char usage[] =
 
 struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal;
-    bool remote, no_weakening;
+    bool remote, no_weakening, confine;
     struct option_list methods;
+    struct confine_options confined;
 };
 
 static void say_line(const char *line)
@@ -237,15 +242,21 @@ static int start(struct options *options, const struct run_options *own)
     if (proxy.session.gate == NULL) {
         return EXIT_UNABLE;
     }
+    struct view view = {0};
+    if (own->confine && (proxy.command = confine_words(options, &own->confined, &view)) == NULL) {
+        gate_close(proxy.session.gate);
+        return EXIT_UNABLE;
+    }
     say_without_waiting();
     code = proxy_run(&proxy);
     gate_close(proxy.session.gate);
+    view_finish(&view);
     return code;
 }
 
 static int run(int argc, char **argv)
 {
-    struct run_options own = {0};
+    struct run_options own = {.confined.command = &command_run};
     const struct option_spec specs[] = {
         {"server", OPTION_VALUE, &own.server},
         {"channel", OPTION_VALUE, &own.channel},
@@ -257,6 +268,9 @@ static int run(int argc, char **argv)
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"allow-method", OPTION_LIST, &own.methods},
+        {"confine", OPTION_FLAG, &own.confine},
+        {"write", OPTION_LIST, &own.confined.writable},
+        {"no-net", OPTION_FLAG, &own.confined.private_network},
     };
     struct options options;
     int code = options_read(&options, &command_run, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
@@ -272,6 +286,7 @@ static int run(int argc, char **argv)
         options_finish(&options);
     }
     free(own.methods.items);
+    free(own.confined.writable.items);
     return code;
 }
 
