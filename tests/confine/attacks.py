@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+"""attacks.py CALLGATE: everything that an attacker was seen to try from inside a confinement, and what has to work
+there all the same. Ends with 'N passed, N failed'; told as skipped where the kernel gives no user namespaces."""
+import json
+import os
+import pty
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+CALLGATE = os.path.abspath(sys.argv[1])
+HERE = os.path.dirname(os.path.abspath(__file__))
+# What namespaces and masks cannot hold: docs/confinement.md names each.
+INHERENT = {"later: .env made outside", "before: hard link to the key"}
+LOOPBACK_ONLY_ABI_6 = {"abstract socket"}  # held by Landlock's scopes, which older kernels do not have
+USER = 12321
+PYTHON = "/usr/bin/python3"  # one that every user can start
+SECRET = b"SECRET-of-the-victim"
+
+
+def write(path, content, mode=0o600):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(content)
+    os.chmod(path, mode)
+
+
+def make_home(home):
+    write(home + "/.ssh/id", SECRET)
+    write(home + "/.ssh/pub/k", b"pub")
+    write(home + "/docs/d.txt", b"doc")
+    write(home + "/.bashrc", b"")
+    write(home + "/.config/callgate/policy.json", json.dumps([
+        {"id": "pub", "effect": "auto_approve", "match": {"pathPrefix": home + "/.ssh/pub"}},
+        {"id": "no-ssh", "effect": "deny", "match": {"pathPrefix": home + "/.ssh"}, "reason": "keys"},
+        {"id": "no-env", "effect": "deny", "match": {"pathComponent": ".env"}, "reason": "secrets"},
+    ]).encode())
+    project = home + "/proj"
+    write(project + "/.env", SECRET)
+    write(project + "/sub/deep/.env", SECRET)
+    write(project + "/src/a.txt", b"a")
+    write(project + "/.claude/settings.json", b"{}")
+    subprocess.run(["git", "init", "-q", project], check=True)
+    os.link(home + "/.ssh/id", project + "/hl_key")
+    write(home + "/.local/state/callgate/journal.jsonl", b"")
+    os.chmod(home + "/.local/state/callgate", 0o700)
+    os.makedirs(home + "/run")
+
+
+def serve(address):
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(address)
+    listener.listen(8)
+
+    def loop():
+        while True:
+            other, _ = listener.accept()
+            other.sendall(SECRET)
+            other.close()
+    threading.Thread(target=loop, daemon=True).start()
+
+
+def attack(home, victim, tmp_socket, abstract, tty):
+    inherited = os.open(home + "/.ssh", os.O_RDONLY)
+    os.dup2(inherited, 9, inheritable=True)
+    command = [CALLGATE, "confine", "--home", home, "--cwd", home + "/proj", "--policy", home + "/.config/callgate/policy.json",
+               "--state", home + "/.local/state/callgate", "--", PYTHON, os.path.dirname(CALLGATE) + "/inside.py", home, str(victim),
+               tmp_socket, abstract, tty]
+    running = subprocess.Popen(command, cwd=home + "/proj", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               pass_fds=[9])
+    time.sleep(0.3)
+    write(home + "/proj/src/.env", SECRET)
+    write(home + "/.ssh/new_key", SECRET)
+    out, err = running.communicate(timeout=240)
+    return running.returncode, out, err
+
+
+def can_have_namespaces():
+    return subprocess.run(["unshare", "-Urmpif", "true"], capture_output=True).returncode == 0
+
+
+def as_a_user(top):
+    """Root sees through modes, and the kernel gives a root less: the test is one of a user without rights."""
+    global CALLGATE
+    for name in ("callgate", "callgate-confine"):
+        shutil.copy2(os.path.join(os.path.dirname(CALLGATE), name), top)
+    shutil.copy2(HERE + "/inside.py", top)
+    CALLGATE = top + "/callgate"
+    if os.geteuid() == 0:
+        os.chown(top, USER, USER)
+        os.setgroups([])
+        os.setgid(USER)
+        os.setuid(USER)
+
+
+def main():
+    if not can_have_namespaces():
+        print("no user namespaces here\n0 passed, 0 failed, 1 skipped")
+        return 77
+    # Not below /tmp, which is private inside.
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
+        os.chmod(top, 0o755)
+        child = os.fork()
+        if child == 0:
+            as_a_user(top)
+            os._exit(trial(top))
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        subprocess.run(["rm", "-rf", top + "/home"])
+    return code
+
+
+def trial(top):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(dir="/tmp") as tmp:
+        home = os.path.realpath(top) + "/home"
+        make_home(home)
+        serve(home + "/run/agent.sock")
+        serve(tmp + "/s.sock")
+        abstract = f"callgate-test-{os.getpid()}"
+        serve("\0" + abstract)
+        primary, secondary = pty.openpty()
+        victim = subprocess.Popen(["sleep", "600"], cwd=home + "/.ssh", stdin=open(home + "/.ssh/id"),
+                                  env={"TOKEN": SECRET.decode()})
+        code, out, err = attack(home, victim.pid, tmp + "/s.sock", abstract, os.ttyname(secondary))
+        victim.kill()
+        victim.wait()
+        attempts = [json.loads(line) for line in out.splitlines()]
+        for name, escaped, seen in attempts:
+            good = not escaped or name in INHERENT
+            passed, failed = passed + good, failed + (not good)
+            if not good:
+                print(f"failed: {name}: {seen}")
+        if code != 0 or len(attempts) < 60:
+            failed += 1
+            print(f"failed: {len(attempts)} attempts, exit {code}: {err[-2000:]}")
+        os.close(primary)
+    print(f"{passed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
