@@ -32,8 +32,9 @@ static const struct request *target(const struct watch_view *view, const struct 
 static void close_request(struct watch_view *view)
 {
     view->open = false;
-    view->lines = NULL;
-    view->line_count = view->top = 0;
+    view->lines = view->rows = NULL;
+    view->line_count = view->row_count = view->top = 0;
+    view->width = 0;
 }
 
 static void open_request(struct watch_view *view, const struct watch_model *model)
@@ -42,6 +43,7 @@ static void open_request(struct watch_view *view, const struct watch_model *mode
     if (r != NULL) {
         view->open = true;
         view->top = 0;
+        view->width = 0;
         memcpy(view->open_code, r->code, sizeof(view->open_code));
         view->shown = watch_lines(r, clock_wall_ms(), &view->arena, &view->lines, &view->line_count);
     }
@@ -75,10 +77,11 @@ static void answer(struct watch_view *view, struct watch_model *model, enum watc
 
 static void step(struct watch_view *view, const struct watch_model *model, long by)
 {
-    size_t count = view->open ? view->line_count : model->count;
+    long page = LINES > 2 ? LINES - 2 : 1;
+    long last = view->open ? (long)view->row_count - page : (long)model->count - 1;
     size_t *at = view->open ? &view->top : &view->selected;
     long to = (long)*at + by;
-    to = to >= (long)count ? (long)count - 1 : to;
+    to = to > last ? last : to;
     *at = to < 0 ? 0 : (size_t)to;
 }
 
@@ -177,6 +180,7 @@ static void run(struct watch_model *model)
             snprintf(model->message, sizeof(model->message), "%s waits no longer", view.open_code);
             close_request(&view);
         }
+        watch_wrap(&view);
         watch_draw(&view, model, clock_wall_ms());
         int key = getch();
         if (key == ERR) {

@@ -150,24 +150,49 @@ static void draw_list(const struct watch_view *view, const struct watch_model *m
 
 /* ---- One request ---- */
 
-static void draw_open(const struct watch_view *view, const struct watch_model *model)
+void watch_wrap(struct watch_view *view)
+{
+    size_t count = 0;
+    if (view->width == COLS || !view->open) {
+        return;
+    }
+    view->width = COLS;
+    view->rows = NULL;
+    view->row_count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1 && (view->rows = arena_array(&view->arena, count + 1, sizeof(*view->rows))) == NULL) {
+            view->shown = false; /* without memory it cannot be shown whole */
+            return;
+        }
+        count = 0;
+        for (size_t i = 0; i < view->line_count; i++) {
+            struct slice rest = view->lines[i].text;
+            do {
+                size_t len = fitting(rest, COLS);
+                len = len > 0 ? len : rest.len;
+                if (pass == 1) {
+                    view->rows[count] = (struct watch_line){view->lines[i].kind, {rest.ptr, len}};
+                }
+                count++;
+                rest = slice_from(rest, len);
+            } while (rest.len > 0);
+        }
+    }
+    view->row_count = count;
+    view->top = view->top < count ? view->top : 0;
+}
+
+static void draw_open(const struct watch_view *view)
 {
     char text[256];
     int row = 1;
-    snprintf(text, sizeof(text), " %s  line %zu of %zu%s", view->open_code, view->top + 1, view->line_count,
+    snprintf(text, sizeof(text), " %s  row %zu of %zu%s", view->open_code, view->top + 1, view->row_count,
              view->shown ? "" : "  CANNOT BE SHOWN WHOLE: it cannot be approved");
     put_bar(view, 0, text);
-    (void)model;
-    for (size_t i = view->top; i < view->line_count && row < LINES - 1; i++) {
-        const struct watch_line *line = &view->lines[i];
-        attr_t look = look_of(view, line->kind);
-        struct slice rest = line->text;
+    for (size_t i = view->top; i < view->row_count && row < LINES - 1; i++) {
+        attr_t look = look_of(view, view->rows[i].kind);
         attron(look);
-        do { /* a long line is wrapped, so that nothing of it is out of sight */
-            size_t len = fitting(rest, COLS);
-            put_text(row++, 0, COLS, (struct slice){rest.ptr, len});
-            rest = slice_from(rest, len > 0 ? len : rest.len);
-        } while (rest.len > 0 && row < LINES - 1);
+        put_text(row++, 0, COLS, view->rows[i].text);
         attroff(look);
     }
 }
@@ -192,7 +217,7 @@ void watch_draw(const struct watch_view *view, const struct watch_model *model, 
 {
     erase();
     if (view->open) {
-        draw_open(view, model);
+        draw_open(view);
     } else {
         draw_list(view, model, now_ms);
     }

@@ -71,9 +71,12 @@ struct watch_view {
     size_t selected;
     bool open; /* one request, whole */
     char open_code[CODE_LENGTH + 1];
-    size_t top; /* first line shown of it */
-    struct watch_line *lines;
+    size_t top;               /* the first row shown of it */
+    struct watch_line *lines; /* as they are */
     size_t line_count;
+    struct watch_line *rows; /* wrapped at `width`, so that nothing of them is out of sight */
+    size_t row_count;
+    int width;
     struct arena arena; /* of the lines */
     bool shown;         /* the lines are all there is */
     bool filtering;     /* keys go into the filter */
@@ -83,6 +86,8 @@ struct watch_view {
 
 void watch_view_begin(struct watch_view *ret_view);
 void watch_view_end(struct watch_view *view);
+/* Wraps the lines anew where the terminal's width is another than that of the rows. */
+void watch_wrap(struct watch_view *view);
 void watch_draw(const struct watch_view *view, const struct watch_model *model, int64_t now_ms);
 
 #endif
