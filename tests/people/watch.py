@@ -3,6 +3,7 @@
 go. Ends with 'N passed, N failed'; told as skipped where tmux is not there."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,7 +87,7 @@ def drive(folder, columns, rows, term):
     check(what + "nothing waits", terminal.wait("Nothing waits."), terminal.screen())
     gate.call("t", {"path": "/a", "old_string": "one\ntwo\n", "new_string": "one\nzwei\n"})
     check(what + "a request comes", terminal.wait("1 waits"), terminal.screen())
-    colours = "\x1b[3" in terminal.screen(True) or "\x1b[4" in terminal.screen(True)
+    colours = re.search(r"\x1b\[(?:[0-9;]*;)?[34][0-7]m", terminal.screen(True)) is not None
     check(what + "colour only where there is some", colours == (term != "vt100"), repr(terminal.screen(True))[:400])
     terminal.keys("Enter")
     check(what + "an edit is a difference", terminal.wait("+ zwei") and "- two" in terminal.screen(), terminal.screen())
