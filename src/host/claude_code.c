@@ -169,6 +169,7 @@ const struct host host_claude_code = {
     .path_arguments = "{\"pathArguments\":{\"Glob\":[\"pattern\"],\"EnterWorktree\":[\"name\"]},"
                       "\"treeArguments\":{\"LS\":[\"path\"]}}",
     .says_why = true,
+    .resource_tool = "ReadMcpResourceTool",
     .shape = &shape,
     .steering = &steering,
     .read = read_claude_code,

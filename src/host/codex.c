@@ -103,6 +103,7 @@ const struct host host_codex = {
     .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
+    .resource_tool = "read_mcp_resource",
     .shape = &shape,
     .steering = &steering,
     .read = read_codex,

@@ -263,11 +263,13 @@ const struct host host_cursor = {
     .silent = silent,
     .path_arguments =
         "{\"pathArguments\":{\"ApplyPatch\":[\"patchPaths\"],\"Delete\":[\"target_file\"],"
-        "\"EditNotebook\":[\"target_notebook\"],\"Glob\":[\"target_directory\",\"glob_pattern\",\"pattern\"],"
+        "\"EditNotebook\":[\"target_notebook\"],\"FetchMcpResource\":[\"downloadPath\"],\"Glob\":[\"target_"
+        "directory\",\"glob_pattern\",\"pattern\"],"
         "\"LS\":[\"target_directory\"],\"Read\":[\"target_file\"],\"SemanticSearch\":[\"target_directories\"]"
         ","
         "\"Shell\":[\"working_directory\"],\"StrReplace\":[\"target_file\"],\"Write\":[\"target_file\"]},"
         "\"treeArguments\":{\"SemanticSearch\":[\"target_directories\"]}}",
+    .resource_tool = "FetchMcpResource",
     .shape = &shape,
     .steering = &steering,
     .read = read_cursor,

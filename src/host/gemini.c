@@ -151,10 +151,11 @@ const struct host host_gemini = {
         "{\"pathArguments\":{\"read_file\":[\"absolute_path\"],\"list_directory\":[\"dir_path\"],"
         "\"glob\":[\"dir_path\",\"pattern\"],\"grep_search\":[\"dir_path\"],\"search_file_content\":[\"dir_"
         "path\"],"
-        "\"read_many_files\":[\"include\"],\"exit_plan_mode\":[\"plan_path\",\"plan_filename\"],"
+        "\"read_many_files\":[\"include\",\"-exclude\"],\"exit_plan_mode\":[\"plan_path\",\"plan_filename\"],"
         "\"run_shell_command\":[\"dir_path\",\"read\",\"write\"]},"
         "\"treeArguments\":{\"glob\":[\"dir_path\"],\"grep_search\":[\"dir_path\"],"
         "\"search_file_content\":[\"dir_path\"]}}",
+    .resource_tool = "read_mcp_resource",
     .shape = &shape,
     .steering = &steering,
     .read = read_gemini,

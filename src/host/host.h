@@ -52,6 +52,7 @@ struct host_message {
     size_t root_count;
     struct call_name *names; /* every way to understand the tool's name; at least one */
     size_t name_count;
+    bool reads_resource; /* the last name is the host's own tool for it, the others are the resource's */
     bool server_unknown; /* the tool is some server's, and the message does not tell whose */
     const struct json_doc *input_doc;
     const struct json_value *input; /* an object of input_doc */
@@ -111,6 +112,7 @@ struct host {
     size_t event_count;
     const char *const *silent;  /* names of events that decide nothing; NULL at the end */
     const char *path_arguments; /* a policy document: arguments of the host's own tools that are paths */
+    const char *resource_tool;  /* its own tool that reads a server's resource; NULL: it has none */
     const struct host_settings *shape;
     const struct host_steering *steering; /* the files that steer it (steering.h) */
     bool says_why; /* standard error of a run that is no error is not shown to the agent */

@@ -1,3 +1,4 @@
+/* Reading a host's message: what all hosts share. */
 #include "host/internal.h"
 
 /* The input counts its depth from itself, one level down. */
@@ -66,6 +67,31 @@ static bool parse(struct host_message *message, struct json_doc *doc, struct sli
     return message_fault(message, "not JSON");
 }
 
+/* A tool of the host's own that reads a server's resource: it is also that server's resource, as a gate in front of the
+ * server sees it. The host's tool stays a name of the call, so that a rule about it holds. */
+static bool take_resource(struct host_message *message, const struct host *host)
+{
+    if (message->silent || host->resource_tool == NULL || message->name_count != 1 ||
+        message->names[0].has_server || !slice_is(message->names[0].tool, host->resource_tool)) {
+        return true;
+    }
+    const struct json_value *server = json_get(message->input_doc, message->input, "server");
+    struct call_name *names = arena_array(&message->arena, 2, sizeof(*names));
+    if (names == NULL) {
+        return false;
+    }
+    bool told = json_is(server, JSON_STRING) && server->str_len > 0;
+    names[0] = (struct call_name){.tool = SLICE("resources/read"),
+                                  .has_server = told,
+                                  .server = told ? json_str(server) : (struct slice){0}};
+    names[1] = message->names[0];
+    message->names = names;
+    message->name_count = 2;
+    message->reads_resource = true;
+    message->server_unknown = !told;
+    return true;
+}
+
 bool host_message_read(struct host_message *message, const struct host *host,
                        const struct host_event *expected, struct slice text, const struct host_places *places)
 {
@@ -76,7 +102,7 @@ bool host_message_read(struct host_message *message, const struct host *host,
     if (!json_is(json_root(&message->doc), JSON_OBJECT)) {
         return message_fault(message, "not an object");
     }
-    return host->read(message, places);
+    return host->read(message, places) && take_resource(message, host);
 }
 
 /* ---- Parts ---- */
@@ -91,6 +117,58 @@ bool message_text(struct host_message *message, const char *key, const char *phr
     return true;
 }
 
+static bool has_word(struct slice name, const char *word)
+{
+    size_t len = strlen(word);
+    for (size_t at = 0; at + len <= name.len; at++) {
+        if (slice_eq_ascii_case((struct slice){name.ptr + at, len}, (struct slice){word, len})) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the host waits for leave by an event that is not known here. */
+static bool asks_for_leave(struct slice name)
+{
+    return has_word(name, "permission") || has_word(name, "approv") || has_word(name, "confirm");
+}
+
+/* Whether a message of an event that is not known is one before a call, by what it carries. */
+static bool carries_call(const struct host_message *message, struct slice name)
+{
+    static const char *const members[] = {"tool_name", "tool_input"};
+    const struct json_value *root = json_root(&message->doc);
+    if (has_word(name, "post") || has_word(name, "after")) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++) {
+        if (json_get(&message->doc, root, members[i]) != NULL) {
+            return true;
+        }
+    }
+    return has_word(name, "before") && json_get(&message->doc, root, "command") != NULL;
+}
+
+/* An event that is not known here: newer hosts have more. */
+static bool take_unknown_event(struct host_message *message, const struct host *host, struct slice name)
+{
+    for (const char *const *silent = host->silent; *silent != NULL; silent++) {
+        message->silent = message->silent || slice_is(name, *silent);
+    }
+    if (message->silent) {
+        return true;
+    }
+    if (asks_for_leave(name)) {
+        for (size_t i = 0; i < host->event_count; i++) {
+            message->event = host->events[i].dialog ? &host->events[i] : message->event;
+        }
+        return message_fault(message, "a permission event that is not known");
+    }
+    message->silent = !carries_call(message, name);
+    return true;
+}
+
 bool message_take_event(struct host_message *message, const struct host *host, const char *key)
 {
     struct slice name;
@@ -98,12 +176,10 @@ bool message_take_event(struct host_message *message, const struct host *host, c
         return false;
     }
     const struct host_event *event = host_event_find(host, name);
-    if (event != NULL) {
-        message->event = event;
+    if (event == NULL) {
+        return take_unknown_event(message, host, name);
     }
-    for (const char *const *silent = host->silent; *silent != NULL && event == NULL; silent++) {
-        message->silent = message->silent || slice_is(name, *silent);
-    }
+    message->event = event;
     return true;
 }
 

@@ -1,17 +1,52 @@
 /* The files that a patch names. The patch's text is one opaque string to the readings; its headers are not.
  *
  * A header is a line `*** Add File: PATH`, `*** Update File: PATH`, `*** Delete File: PATH` or `*** Move to:
- * PATH`. Appliers are lenient, so this is more so: blanks before and behind, any word before `File:`, any
- * case. */
+ * PATH`. Appliers trim lines as their language does, Unicode's white space included, so this does, too; and it is more
+ * lenient than they are: any word before `File:`, any case. A line that an applier could take for a header and that is
+ * not understood here makes the patch unreadable, because a newer applier may write where it says. */
+#include "base/utf8.h"
 #include "host/internal.h"
+
+/* What Rust and JavaScript trim, the byte order mark included. */
+static bool is_white(uint32_t c)
+{
+    return (c >= 0x09 && c <= 0x0d) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
+           (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
+           c == 0x3000 || c == 0xfeff;
+}
+
+/* The character that begins at a byte of valid UTF-8, and its length. */
+static uint32_t character_at(struct slice s, size_t at, size_t *ret_len)
+{
+    const unsigned char *p = (const unsigned char *)s.ptr + at;
+    size_t left = s.len - at;
+    if (p[0] >= 0xe0 && p[0] < 0xf0 && left >= 3) {
+        *ret_len = 3;
+        return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+    }
+    if (p[0] >= 0xc0 && p[0] < 0xe0 && left >= 2) {
+        *ret_len = 2;
+        return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+    }
+    *ret_len = 1;
+    return p[0] < 0x80 ? p[0] : 0; /* others are no white space */
+}
 
 static struct slice trimmed(struct slice s)
 {
-    while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {
-        s = slice_from(s, 1);
+    size_t len;
+    while (s.len > 0 && is_white(character_at(s, 0, &len))) {
+        s = slice_from(s, len);
     }
-    while (s.len && (s.ptr[s.len - 1] == ' ' || s.ptr[s.len - 1] == '\t' || s.ptr[s.len - 1] == '\r')) {
-        s.len--;
+    while (s.len > 0) {
+        size_t at = s.len - 1;
+        while (at > 0 && ((unsigned char)s.ptr[at] & 0xc0u) == 0x80u) {
+            at--;
+        }
+        if (!is_white(character_at(s, at, &len))) {
+            break;
+        }
+        s.len = at;
     }
     return s;
 }
@@ -28,32 +63,74 @@ static size_t behind(struct slice line, const char *word)
     return 0;
 }
 
-static struct slice path_of(struct slice line)
+enum patch_line {
+    LINE_OTHER,
+    LINE_HEADER, /* names a file */
+    LINE_STRANGE,
+};
+
+/* Lines with stars that name no file. */
+static bool is_marker(struct slice line)
 {
-    line = trimmed(line);
+    static const char *const markers[] = {"*** Begin Patch", "*** End Patch", "*** End of File"};
+    for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
+        if (slice_is(line, markers[i])) {
+            return true;
+        }
+    }
+    return slice_starts_with(line, SLICE("*** Environment ID:"));
+}
+
+/* A line of the patch. ret_path: what the header names, blanks at its ends included but the one that the applier takes
+ * away. */
+static enum patch_line read_line(struct slice raw, struct slice *ret_path)
+{
+    struct slice line = trimmed(raw);
     if (!slice_starts_with(line, SLICE("***"))) {
-        return (struct slice){0};
+        return LINE_OTHER;
     }
     size_t at = behind(line, "file:");
     if (at == 0) {
         at = behind(line, "move to:");
     }
-    return at == 0 ? (struct slice){0} : trimmed(slice_from(line, at));
+    struct slice path = at > 0 ? slice_from(line, at) : (struct slice){0};
+    if (trimmed(path).len > 0) {
+        *ret_path = path.ptr[0] == ' ' ? slice_from(path, 1) : path;
+        return LINE_HEADER;
+    }
+    /* A blank before the stars makes it a line of a file that is changed. */
+    return raw.ptr[0] == ' ' || is_marker(line) ? LINE_OTHER : LINE_STRANGE;
 }
 
+static void write_path(struct buf *buf, size_t *count, struct slice path)
+{
+    buf_text(buf, (*count)++ > 0 ? "," : "");
+    json_write_string(buf, path);
+}
+
+/* Appends the paths of a text, or a number, which is a path that cannot be resolved. Returns how many. */
 static size_t write_paths(struct buf *buf, struct slice patch)
 {
     size_t count = 0;
-    while (patch.len) {
+    bool strange = false;
+    while (patch.len > 0) {
         const char *lf = memchr(patch.ptr, '\n', patch.len);
-        struct slice line = {patch.ptr, lf != NULL ? (size_t)(lf - patch.ptr) : patch.len};
-        struct slice path = path_of(line);
+        struct slice line = {patch.ptr, lf != NULL ? (size_t)(lf - patch.ptr) : patch.len}, path;
         patch = slice_from(patch, lf != NULL ? line.len + 1 : line.len);
-        if (path.len == 0) {
+        if (line.len == 0) {
             continue;
         }
-        buf_text(buf, count++ ? "," : "");
-        json_write_string(buf, path);
+        enum patch_line kind = read_line(line, &path);
+        strange = strange || kind == LINE_STRANGE;
+        if (kind == LINE_HEADER) {
+            write_path(buf, &count, trimmed(path));
+            if (trimmed(path).len != path.len) {
+                write_path(buf, &count, path);
+            }
+        }
+    }
+    if (strange) {
+        buf_text(buf, count++ > 0 ? ",0" : "0");
     }
     return count;
 }

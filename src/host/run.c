@@ -181,8 +181,8 @@ static enum host_answer deny_unreadable(struct run *run)
 static bool is_excepted(const struct run *run)
 {
     const struct host_message *message = &run->message;
-    size_t excepted = 0;
-    for (size_t i = 0; i < message->name_count; i++) {
+    size_t excepted = 0, count = message->name_count - (message->reads_resource ? 1 : 0);
+    for (size_t i = 0; i < count; i++) {
         bool found = false;
         for (size_t j = 0; j < run->options->except_count && message->names[i].has_server; j++) {
             found = found || slice_is(message->names[i].server, run->options->except[j]);
@@ -190,7 +190,7 @@ static bool is_excepted(const struct run *run)
         excepted += found;
     }
     /* However its name is understood, it is a call to a server behind a gate. */
-    return !message->server_unknown && message->name_count > 0 && excepted == message->name_count;
+    return !message->server_unknown && count > 0 && excepted == count;
 }
 
 /* ---- The run ---- */

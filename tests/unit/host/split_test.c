@@ -109,10 +109,12 @@ static void test_patches(void)
     patch("{\"c\":\"*** Update File: a\\n*** Move to: /b\"}",
           "{\"patchPaths\":[\"a\",\"/b\"],\"c\":\"*** Update File: a\\n*** Move to: /b\"}");
     patch("{\"a\":\"***delete file:x\",\"n\":1,\"b\":\"\\t*** Add File:\\ty\\r\\n\"}",
-          "{\"patchPaths\":[\"x\",\"y\"],\"a\":\"***delete file:x\",\"n\":1,\"b\":\"\\t*** Add "
+          "{\"patchPaths\":[\"x\",\"y\",\"\\ty\"],\"a\":\"***delete file:x\",\"n\":1,\"b\":\"\\t*** Add "
           "File:\\ty\\r\\n\"}");
     patch("{\"c\":\"+*** Add File: a\\n** File: b\"}",
           "{\"patchPaths\":[0],\"c\":\"+*** Add File: a\\n** File: b\"}");
+    patch("{\"c\":\"*** Add File: a\\n*** New: b\\n *** c\"}",
+          "{\"patchPaths\":[\"a\",0],\"c\":\"*** Add File: a\\n*** New: b\\n *** c\"}");
     patch("{}", "{\"patchPaths\":[0]}");
     patch("{\"c\":\"*** Add File:   \"}", "{\"patchPaths\":[0],\"c\":\"*** Add File:   \"}");
 }
