@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "journal/journal.h"
-#include "journal/secrets.h"
+#include "journal/secrets_internal.h"
 
 static const struct json_options options = {.max_depth = 200, .max_bytes = 1u << 22};
 

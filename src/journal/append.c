@@ -10,40 +10,16 @@
  * calls that could not be journalled are denied until a person has moved the file away. A tail without a line
  * end is a different thing: it is what a crash in the middle of a write leaves, and nothing that it was about
  * has happened. It is cut off and told; if only the line end is missing, that is put in its place. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
-#include "journal/event.h"
-#include "journal/file.h"
-#include "journal/journal.h"
-#include "journal/tail.h"
+#include "journal/append_internal.h"
 
-#define TORN_TEXT     2048u /* of a torn line, kept in the event that tells of it */
-#define CHAIN_MEMBERS 512u  /* more than the members that the chain adds to the parts of an event */
+#define CHAIN_MEMBERS 512u /* more than the members that the chain adds to the parts of an event */
 #define FIRST_STAGED  64u
 #define KEPT_MEMORY   ((size_t)1 << 20) /* of a buffer between two commits */
-
-struct journal {
-    struct file file;
-    enum journal_fsync mode;
-    struct line_reader reader;
-    struct hasher hasher;
-    struct json_doc detail; /* of the event being staged */
-
-    struct buf parts; /* bytes of the staged events */
-    struct event_parts *staged;
-    size_t count, cap;
-
-    struct buf lines; /* what a commit writes */
-    struct buf tail;  /* working room */
-
-    uint64_t end;       /* size of the file after what this process last wrote or read */
-    struct chain chain; /* the event that ends there */
-    bool dirty;         /* written and not flushed */
-    bool broken;        /* the file may hold what should not be there: nothing more is written */
-};
 
 /* ---- Staging ---- */
 
@@ -92,137 +68,6 @@ void journal_unstage(struct journal *journal)
     forget(&journal->parts);
 }
 
-/* ---- The tail ---- */
-
-static bool refuse_tail(const struct journal *journal, const struct journal_fault *fault, struct buf *error)
-{
-    buf_printf(error,
-               "journal '%s': %s (expected %s, found %s): it was changed by something else than callgate, so "
-               "nothing is added to it; look at it with 'callgate journal verify', then move it away",
-               journal->file.name, fault->reason, fault->expected, fault->actual);
-    return false;
-}
-
-static bool tail_problem(const struct journal *journal, enum line_result result,
-                         const struct journal_fault *fault, struct buf *error)
-{
-    if (result == LINE_FAULT) {
-        return refuse_tail(journal, fault, error);
-    }
-    buf_printf(error, "journal '%s': cannot read its end: %s", journal->file.name, strerror(errno));
-    return false;
-}
-
-/* Whether what others appended continues what this process knows. */
-static bool check_continuation(struct journal *journal, const struct tail *tail, struct buf *error)
-{
-    struct journal_fault fault = {0};
-    struct line line;
-    if (tail->whole < journal->end) {
-        fault_set(&fault, "what was written to it has been overwritten", "a line end where one was", "none");
-        return refuse_tail(journal, &fault, error);
-    }
-    if (tail->whole == journal->end) {
-        return true; /* nothing but a torn line is new */
-    }
-    enum line_result result = tail_read_line(journal->file.fd, journal->end, tail->whole, &journal->tail,
-                                             &journal->reader, &line, &fault);
-    if (result != LINE_OK) {
-        return tail_problem(journal, result, &fault, error);
-    }
-    return line_follows(&line, &journal->chain, &fault) || refuse_tail(journal, &fault, error);
-}
-
-/* What a commit found at the end of the file. */
-struct ending {
-    uint64_t whole, size;         /* a torn line stands between them */
-    bool complete;                /* the torn line is a whole event that only lacks its line end */
-    struct chain chain;           /* at `whole`, or at the completed line */
-    struct event_parts recovered; /* the event that tells of a torn line that is cut off */
-    bool has_recovered;
-};
-
-/* Stages (in the journal's parts, but not in its list) the event that tells of a torn line. */
-static bool stage_recovered(struct journal *journal, struct slice torn, struct ending *ending)
-{
-    uint8_t hash[HASH_SIZE];
-    char hex[HASH_HEX + 1];
-    if (!hash_bytes(torn, hash)) {
-        return false;
-    }
-    hash_to_hex(hash, hex);
-    struct buf detail;
-    buf_init(&detail, (size_t)8 * TORN_TEXT);
-    buf_printf(&detail, "{\"bytes\":%zu,\"sha256\":\"%s\",\"text\":", torn.len, hex);
-    json_write_bytes(&detail, (struct slice){torn.ptr, torn.len < TORN_TEXT ? torn.len : TORN_TEXT});
-    buf_byte(&detail, '}');
-    struct event event = {.kind = "system.recovered", .detail = buf_slice_of(&detail)};
-    bool done = buf_ok(&detail) && event_write(&journal->parts, &event, &journal->detail, &ending->recovered);
-    buf_finish(&detail);
-    ending->has_recovered = done;
-    return done;
-}
-
-static bool no_memory(const struct journal *journal, struct buf *error)
-{
-    buf_printf(error, "journal '%s': out of memory", journal->file.name);
-    return false;
-}
-
-/* Judges what stands behind the last line end. */
-static bool look_at_torn(struct journal *journal, const struct tail *tail, struct ending *ending,
-                         struct buf *error)
-{
-    struct journal_fault fault = {0};
-    struct line line;
-    enum line_result result = tail->torn.len > JOURNAL_LINE_MAX
-                                  ? LINE_FAULT
-                                  : line_read(&journal->reader, tail->torn, &line, &fault);
-    if (result == LINE_UNREAD) {
-        return no_memory(journal, error);
-    }
-    if (result == LINE_OK && tail->chain.seq > 0 && line_follows(&line, &tail->chain, &fault)) {
-        ending->complete = true;
-        line_advance(&line, &ending->chain);
-        return true;
-    }
-    return stage_recovered(journal, tail->torn, ending) || no_memory(journal, error);
-}
-
-/* Brings `ending` up to the file. Under the lock. */
-static bool find_ending(struct journal *journal, struct ending *ending, struct buf *error)
-{
-    uint64_t size;
-    struct tail tail;
-    struct journal_fault fault = {0};
-    if (!file_size(&journal->file, &size, error)) {
-        return false;
-    }
-    *ending = (struct ending){.whole = size, .size = size, .chain = journal->chain};
-    if (size < journal->end) {
-        buf_printf(error,
-                   "journal '%s': is shorter than what was written to it (%" PRIu64
-                   " bytes instead of %" PRIu64
-                   "), so nothing is added to it; move it away and restart callgate",
-                   journal->file.name, size, journal->end);
-        return false;
-    }
-    if (size == journal->end) {
-        return true;
-    }
-    enum line_result result =
-        tail_read(journal->file.fd, size, &journal->tail, &journal->reader, &tail, &fault);
-    if (result != LINE_OK) {
-        return tail_problem(journal, result, &fault, error);
-    }
-    ending->whole = tail.whole;
-    ending->chain = tail.chain;
-    if (tail.torn.len > 0 && !look_at_torn(journal, &tail, ending, error)) {
-        return false;
-    }
-    return journal->end == 0 || check_continuation(journal, &tail, error);
-}
-
 /* ---- Committing ---- */
 
 static bool add_line(struct journal *journal, const struct event_parts *parts, const char *ts,
@@ -231,8 +76,8 @@ static bool add_line(struct journal *journal, const struct event_parts *parts, c
     return event_line(&journal->lines, journal->parts.ptr, parts, ts, &journal->hasher, chain);
 }
 
-/* Makes the lines of a commit. The first event of a new file must be its boot, so there it comes before what
- * was recovered; everywhere else the torn line was there first. */
+/* Makes the lines of a commit. The first event of a file must be its boot, so there it comes before what was
+ * recovered; everywhere else the torn line was there first. */
 static bool make_lines(struct journal *journal, const struct ending *ending, struct chain *chain,
                        struct buf *error)
 {
@@ -248,35 +93,34 @@ static bool make_lines(struct journal *journal, const struct ending *ending, str
         buf_byte(&journal->lines, '\n');
     }
     bool done = true;
-    size_t next = 0;
-    if (chain->seq == 0 && journal->count > 0) {
-        done = add_line(journal, &journal->staged[next++], ts, chain);
+    if (ending->has_first) {
+        done = add_line(journal, &ending->first, ts, chain);
     }
     if (done && ending->has_recovered) {
         done = add_line(journal, &ending->recovered, ts, chain);
     }
-    while (done && next < journal->count) {
-        done = add_line(journal, &journal->staged[next++], ts, chain);
+    for (size_t i = 0; done && i < journal->count; i++) {
+        done = add_line(journal, &journal->staged[i], ts, chain);
     }
-    return (done && buf_ok(&journal->lines)) || no_memory(journal, error);
+    return (done && buf_ok(&journal->lines)) || ending_no_memory(journal, error);
 }
 
 /* Writes the lines, and takes them back if they cannot be flushed. */
 static bool write_lines(struct journal *journal, const struct ending *ending, bool flush, struct buf *error)
 {
     uint64_t from = ending->complete ? ending->size : ending->whole;
-    if (from < ending->size && !file_cut(&journal->file, from, error)) {
+    if (from < ending->size && !journal_file_cut(&journal->file, from, error)) {
         return false;
     }
-    if (!file_append(&journal->file, from, buf_slice_of(&journal->lines), &journal->broken, error)) {
+    if (!journal_file_append(&journal->file, from, buf_slice_of(&journal->lines), &journal->broken, error)) {
         return false;
     }
-    if (flush && !file_flush(&journal->file, error)) {
+    if (flush && !journal_file_flush(&journal->file, error)) {
         /* After a failed flush the kernel may call the next one good although the bytes are gone. */
         journal->broken = true;
         struct buf ignored;
         buf_init(&ignored, 512);
-        (void)!file_cut(&journal->file, from, &ignored);
+        (void)!journal_file_cut(&journal->file, from, &ignored);
         buf_finish(&ignored);
         return false;
     }
@@ -285,19 +129,20 @@ static bool write_lines(struct journal *journal, const struct ending *ending, bo
     return true;
 }
 
+static bool must_flush(const struct journal *journal, bool flush)
+{
+    return journal->mode == JOURNAL_FSYNC_ALWAYS || (flush && journal->mode != JOURNAL_FSYNC_NEVER);
+}
+
 static bool commit_locked(struct journal *journal, struct ending *ending, bool flush, struct buf *error)
 {
     struct chain chain = ending->chain;
-    if (!make_lines(journal, ending, &chain, error) || !write_lines(journal, ending, flush, error)) {
+    if (!make_lines(journal, ending, &chain, error) || !write_lines(journal, ending, flush, error) ||
+        (ending->has_first && flush && !journal_file_flush_dir(&journal->file, error))) {
         return false;
     }
     journal->chain = chain;
     return true;
-}
-
-static bool must_flush(const struct journal *journal, bool flush)
-{
-    return journal->mode == JOURNAL_FSYNC_ALWAYS || (flush && journal->mode != JOURNAL_FSYNC_NEVER);
 }
 
 static bool is_broken(const struct journal *journal, struct buf *error)
@@ -310,6 +155,50 @@ static bool is_broken(const struct journal *journal, struct buf *error)
     return journal->broken;
 }
 
+/* Ends the part that is open. Nobody may find it in the state of before, so it is flushed first. */
+static bool begin_part(struct journal *journal, const struct ending *ending, struct buf *error)
+{
+    if (journal->mode != JOURNAL_FSYNC_NEVER && !journal_file_flush(&journal->file, error)) {
+        journal->broken = true;
+        return false;
+    }
+    journal->dirty = false;
+    return rotate_rename(journal, &ending->chain, error);
+}
+
+/* Begins a new part if the file would become longer than it may. A file with a torn line waits until that is told. */
+static bool make_room(struct journal *journal, struct ending *ending, struct buf *error)
+{
+    const size_t line = CHAIN_MEMBERS * journal->count + journal->parts.len;
+    bool is_full = journal->max_size > 0 && ending->size + line > journal->max_size && !ending->has_first &&
+                   ending->whole == ending->size;
+    return !is_full || (begin_part(journal, ending, error) && ending_find(journal, ending, error));
+}
+
+bool journal_rotate(struct journal *journal, struct buf *ret_error)
+{
+    struct ending ending;
+    bool done =
+        journal->count == 0 && !is_broken(journal, ret_error) && journal_file_lock(&journal->file, ret_error);
+    if (done) {
+        /* An empty file, or one that was rotated just now, has nothing to give up. */
+        done = ending_find(journal, &ending, ret_error) &&
+               (ending.has_first || begin_part(journal, &ending, ret_error)) &&
+               (ending.has_first || ending_find(journal, &ending, ret_error)) &&
+               commit_locked(journal, &ending, must_flush(journal, true), ret_error);
+        journal_file_unlock(&journal->file);
+    }
+    journal_unstage(journal);
+    forget(&journal->lines);
+    forget(&journal->tail);
+    return done;
+}
+
+void journal_limit(struct journal *journal, uint64_t max_size)
+{
+    journal->max_size = max_size;
+}
+
 bool journal_commit(struct journal *journal, bool flush, struct buf *ret_error)
 {
     struct ending ending;
@@ -317,11 +206,11 @@ bool journal_commit(struct journal *journal, bool flush, struct buf *ret_error)
         return !is_broken(journal, ret_error) &&
                (!must_flush(journal, flush) || journal_flush(journal, ret_error));
     }
-    bool done = !is_broken(journal, ret_error) && file_lock(&journal->file, ret_error);
+    bool done = !is_broken(journal, ret_error) && journal_file_lock(&journal->file, ret_error);
     if (done) {
-        done = find_ending(journal, &ending, ret_error) &&
-               commit_locked(journal, &ending, must_flush(journal, flush), ret_error);
-        file_unlock(&journal->file);
+        done = ending_find(journal, &ending, ret_error) && make_room(journal, &ending, ret_error) &&
+               commit_locked(journal, &ending, must_flush(journal, flush || ending.has_first), ret_error);
+        journal_file_unlock(&journal->file);
     }
     journal_unstage(journal);
     forget(&journal->lines);
@@ -339,7 +228,7 @@ bool journal_flush(struct journal *journal, struct buf *ret_error)
     if (!journal->dirty) {
         return true;
     }
-    if (!file_flush(&journal->file, ret_error)) {
+    if (!journal_file_flush(&journal->file, ret_error)) {
         journal->broken = true;
         return false;
     }
@@ -349,64 +238,29 @@ bool journal_flush(struct journal *journal, struct buf *ret_error)
 
 /* ---- Opening ---- */
 
-/* The detail of system.boot; with an anchor in a new file, whose text's hash the chain begins with. */
-static bool boot_detail(struct buf *detail, struct slice given, bool first, struct chain *chain)
+static bool stage_boot(struct journal *journal, struct slice given, struct buf *error)
 {
-    uint8_t random[HASH_SIZE], hash[HASH_SIZE];
-    char anchor[HASH_HEX + 1];
-    if (!first) {
-        buf_slice(detail, given);
-        return true;
-    }
-    if (!random_bytes(random, sizeof(random))) {
+    struct event event = {.kind = "system.boot", .detail = given};
+    if (!journal_stage(journal, &event)) {
+        buf_printf(error, "journal '%s': cannot make its first event (memory or its detail)",
+                   journal->file.name);
         return false;
-    }
-    hash_to_hex(random, anchor);
-    if (!hash_bytes(slice_of(anchor), hash)) {
-        return false;
-    }
-    hash_to_hex(hash, chain->hash);
-    buf_printf(detail, "{\"anchor\":\"%s\"", anchor);
-    if (given.len > 2) {
-        buf_byte(detail, ',');
-        buf_slice(detail, slice_from(given, 1));
-    } else {
-        buf_byte(detail, '}');
     }
     return true;
-}
-
-static bool stage_boot(struct journal *journal, struct slice given, struct ending *ending, struct buf *error)
-{
-    struct buf detail;
-    buf_init(&detail, LIMIT_MESSAGE_BYTES);
-    bool made = boot_detail(&detail, given, ending->chain.seq == 0, &ending->chain);
-    struct event event = {.kind = "system.boot", .detail = buf_slice_of(&detail)};
-    bool staged = made && buf_ok(&detail) && journal_stage(journal, &event);
-    buf_finish(&detail);
-    if (!staged) {
-        buf_printf(error, "journal '%s': cannot make its first event (memory, random bytes or its detail)",
-                   journal->file.name);
-    }
-    return staged;
 }
 
 static bool open_locked(struct journal *journal, struct slice detail, struct buf *error)
 {
     struct ending ending;
-    if (!find_ending(journal, &ending, error)) {
+    if (!ending_find(journal, &ending, error)) {
         return false;
     }
-    bool first = ending.chain.seq == 0;
-    /* A new file's anchor must not be lost; a later boot is an event like any other. */
-    bool flush = must_flush(journal, first);
-    if (!first && detail.ptr == NULL) {
+    if (!ending.has_first && detail.ptr == NULL) {
         return true; /* no boot is told; the first commit reads the tail anew */
     }
-    if (!stage_boot(journal, detail, &ending, error) || !commit_locked(journal, &ending, flush, error)) {
-        return false;
-    }
-    return !first || !flush || file_flush_dir(&journal->file, error);
+    /* A new file's anchor must not be lost; a later boot is an event like any other. */
+    return (ending.has_first || stage_boot(journal, detail, error)) &&
+           commit_locked(journal, &ending, must_flush(journal, ending.has_first), error);
 }
 
 struct journal *journal_open(int state_fd, const char *name, enum journal_fsync mode, struct slice detail,
@@ -418,17 +272,20 @@ struct journal *journal_open(int state_fd, const char *name, enum journal_fsync 
         return NULL;
     }
     journal->mode = mode;
-    journal->file = (struct file){.dir = -1, .fd = -1};
+    journal->file = (struct journal_file){.dir = -1, .fd = -1};
     json_init(&journal->detail);
     /* Staging keeps below JOURNAL_BATCH_MAX; an event of the journal's own may come on top. */
     buf_init(&journal->parts, (size_t)2 * JOURNAL_BATCH_MAX);
     buf_init(&journal->lines, (size_t)2 * JOURNAL_BATCH_MAX);
     buf_init(&journal->tail, (size_t)2 * JOURNAL_BATCH_MAX);
     line_reader_init(&journal->reader);
-    bool done = file_open(&journal->file, state_fd, name, ret_error) && file_lock(&journal->file, ret_error);
+    bool done = journal_file_open(&journal->file, state_fd, name, ret_error) &&
+                journal_file_lock(&journal->file, ret_error);
     if (done) {
+        journal->boot_detail = detail;
         done = open_locked(journal, detail, ret_error);
-        file_unlock(&journal->file);
+        journal->boot_detail = (struct slice){0};
+        journal_file_unlock(&journal->file);
     }
     if (!done) {
         journal->dirty = false;
@@ -448,7 +305,7 @@ void journal_close(struct journal *journal)
     buf_init(&ignored, 1024);
     (void)!journal_flush(journal, &ignored);
     buf_finish(&ignored);
-    file_close(&journal->file);
+    journal_file_close(&journal->file);
     line_reader_finish(&journal->reader);
     json_finish(&journal->detail);
     buf_finish(&journal->parts);

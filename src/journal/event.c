@@ -1,9 +1,9 @@
-#include "journal/event.h"
+#include "journal/event_internal.h"
 
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "journal/redact.h"
+#include "journal/redact_internal.h"
 
 #define PATHS_MAX 65536u /* bytes of the list of paths as written; a mark says how many there were */
 

@@ -5,7 +5,7 @@
  * which makes two hashes and is gone, more than reading its policy does; and neither OPENSSL_CONF nor a
  * provider can put other code in their place. */
 #define OPENSSL_SUPPRESS_DEPRECATED
-#include "journal/hash.h"
+#include "journal/hash_internal.h"
 
 #include "journal/journal.h"
 

@@ -95,6 +95,14 @@ MUST_USE bool journal_commit(struct journal *journal, bool flush, struct buf *re
 /* Forgets what is staged. */
 void journal_unstage(struct journal *journal);
 
+/* Begins a new part: the file gets the name of a part that is over (its own, a point, and the number of its last event),
+ * and a new one opens with a boot whose detail names that event. Nothing may be staged. Other writers go over to
+ * the new part by themselves, also when something else (logrotate) has renamed the file. */
+MUST_USE bool journal_rotate(struct journal *journal, struct buf *ret_error);
+
+/* From now on a commit that would make the file longer than this begins a new part first; 0: no limit. */
+void journal_limit(struct journal *journal, uint64_t max_size);
+
 /* Flushes what was written and not yet flushed; cheap when nothing was. */
 MUST_USE bool journal_flush(struct journal *journal, struct buf *ret_error);
 bool journal_needs_flush(const struct journal *journal);
@@ -112,6 +120,8 @@ struct journal_fault {
 struct journal_report {
     uint64_t events; /* verified, of all files */
     uint64_t last_seq;
+    uint64_t
+        continues; /* the first file is a part that follows the event of this number; 0: it begins the journal */
     char last_hash[HASH_HEX + 1];
     struct journal_fault fault; /* reason NULL: none */
 };

@@ -1,7 +1,9 @@
-#include "journal/line.h"
+/* Checks one line of a journal by itself, and its place in the chain. */
+#include "journal/line_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void line_reader_init(struct line_reader *reader)
 {
@@ -114,6 +116,17 @@ static enum line_result check_members(const struct json_doc *doc, struct line *l
     const struct json_value *detail = json_get(doc, json_root(doc), "detail");
     const struct json_value *anchor = json_is(detail, JSON_OBJECT) ? json_get(doc, detail, "anchor") : NULL;
     line->anchor = json_is(anchor, JSON_STRING) ? json_str(anchor) : (struct slice){NULL, 0};
+    const struct json_value *previous =
+        json_is(detail, JSON_OBJECT) ? json_get(doc, detail, "previous") : NULL;
+    if (line->anchor.ptr != NULL && json_is(previous, JSON_OBJECT)) {
+        const struct json_value *number = json_get(doc, previous, "seq");
+        const struct json_value *hash = json_get(doc, previous, "hash");
+        if (json_is(number, JSON_NUMBER) && json_number_int(json_str(number), &seq) == JSON_INT_OK &&
+            seq > 0 && json_is(hash, JSON_STRING)) {
+            line->previous_seq = (uint64_t)seq;
+            line->previous_hash = json_str(hash);
+        }
+    }
     return LINE_OK;
 }
 

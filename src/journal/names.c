@@ -1,6 +1,6 @@
 /* Which names hold secrets. */
-#include "journal/ascii.h"
-#include "journal/secrets.h"
+#include "journal/ascii_internal.h"
+#include "journal/secrets_internal.h"
 
 #define NAME_LENGTH 256u /* letters and digits of a name; what follows is not looked at */
 

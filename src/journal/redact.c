@@ -1,14 +1,14 @@
 /* Values on their way into the journal and before people's eyes: secrets replaced, long strings and long
  * containers cut. What comes out is canonical (RFC 8785), whatever went in, and redacting it once more
  * changes nothing. */
-#include "journal/redact.h"
+#include "journal/redact_internal.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "journal/ascii.h"
+#include "journal/ascii_internal.h"
 #include "journal/journal.h"
-#include "journal/secrets.h"
+#include "journal/secrets_internal.h"
 
 #define MARK_ROOM    64u            /* of REDACT_STRING_MAX, for the mark that says how long the text was */
 #define LONGEST_MARK 40u            /* of something redacted */

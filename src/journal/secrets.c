@@ -3,8 +3,8 @@
  * People read redacted texts before they approve a call, so a call must not be able to hide a command behind
  * something that merely looks like a secret: a value in a text ends where a shell would see anything but a
  * plain word, and one that holds a command substitution is left as it is. */
-#include "journal/secrets.h"
-#include "journal/ascii.h"
+#include "journal/ascii_internal.h"
+#include "journal/secrets_internal.h"
 
 #define WORD_LENGTH  64u   /* of a name in a text: `NAME=value` */
 #define VALUE_LENGTH 8192u /* of a quoted value in a text */

@@ -1,19 +1,21 @@
-#include "journal/tail.h"
+/* Reads the end of a journal, from the back. */
+#include "journal/tail_internal.h"
 
 #include <errno.h>
+#include <string.h>
 
-#include "journal/file.h"
+#include "journal/file_internal.h"
 
 #define FIRST_LOOK 16384u
 
 /* Reads [from, to) into the empty buffer. False with errno. */
-static bool read_range(int fd, uint64_t from, uint64_t to, struct buf *bytes)
+static bool read_range(const struct journal_file *file, uint64_t from, uint64_t to, struct buf *bytes)
 {
     buf_reset(bytes);
     while (from < to) {
         size_t want = (size_t)(to - from);
         char *room = buf_reserve(bytes, want);
-        ptrdiff_t got = room == NULL ? 0 : file_read(fd, from, room, want);
+        ptrdiff_t got = room == NULL ? 0 : journal_file_read(file, from, room, want);
         if (room == NULL || got <= 0) {
             errno = room == NULL ? ENOMEM : got == 0 ? EIO : errno;
             return false;
@@ -46,8 +48,8 @@ static bool find_last_line(struct slice bytes, bool whole_file, size_t *ret_begi
     return true;
 }
 
-enum line_result tail_read(int fd, uint64_t size, struct buf *bytes, struct line_reader *reader,
-                           struct tail *ret_tail, struct journal_fault *ret_fault)
+enum line_result tail_read(const struct journal_file *file, uint64_t size, struct buf *bytes,
+                           struct line_reader *reader, struct tail *ret_tail, struct journal_fault *ret_fault)
 {
     const uint64_t most = (uint64_t)TORN_MAX + JOURNAL_LINE_MAX + 2;
     uint64_t look = FIRST_LOOK, from;
@@ -59,7 +61,7 @@ enum line_result tail_read(int fd, uint64_t size, struct buf *bytes, struct line
     for (;; look *= 4) {
         look = look > most ? most : look;
         from = size > look ? size - look : 0;
-        if (!read_range(fd, from, size, bytes)) {
+        if (!read_range(file, from, size, bytes)) {
             return LINE_UNREAD;
         }
         if (find_last_line(buf_slice_of(bytes), from == 0, &begin, &end)) {
@@ -89,14 +91,14 @@ enum line_result tail_read(int fd, uint64_t size, struct buf *bytes, struct line
     return LINE_OK;
 }
 
-enum line_result tail_read_line(int fd, uint64_t at, uint64_t size, struct buf *bytes,
-                                struct line_reader *reader, struct line *ret_line,
+enum line_result tail_read_line(const struct journal_file *file, uint64_t at, uint64_t size,
+                                struct buf *bytes, struct line_reader *reader, struct line *ret_line,
                                 struct journal_fault *ret_fault)
 {
     const char *end = NULL;
     for (uint64_t look = FIRST_LOOK; end == NULL; look *= 4) {
         uint64_t to = size - at > look ? at + look : size;
-        if (!read_range(fd, at, to, bytes)) {
+        if (!read_range(file, at, to, bytes)) {
             return LINE_UNREAD;
         }
         end = bytes->len == 0 ? NULL : memchr(bytes->ptr, '\n', bytes->len);

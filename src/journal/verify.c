@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <string.h>
 
-#include "journal/file.h"
+#include "journal/file_internal.h"
 #include "journal/journal.h"
-#include "journal/line.h"
-#include "journal/tail.h"
+#include "journal/line_internal.h"
+#include "journal/tail_internal.h"
 
 #define READ_SIZE 65536u
 
@@ -48,22 +48,38 @@ static bool read_head(struct slice text, struct head *ret_head)
     return good;
 }
 
-/* The first event of a chain binds it to the anchor in its detail. */
-static bool begin_chain(struct verifier *v, const struct line *line)
+/* The first event of a file binds it to the anchor in its detail, and to the part before it where there is one. */
+static bool begin_part(struct verifier *v, const struct line *line)
 {
     struct journal_fault *fault = &v->report.fault;
     uint8_t hash[HASH_SIZE];
-    if (line->seq == 1 && (!slice_is(line->kind, "system.boot") || line->anchor.ptr == NULL)) {
+    bool is_boot = slice_is(line->kind, "system.boot") && line->anchor.ptr != NULL;
+    bool ties = is_boot && line->previous_seq > 0;
+    if (v->chain.seq == 0 && line->seq == 1 && !is_boot) {
         fault_set(fault, "the first event is not the boot of a new journal",
                   "system.boot with an anchor in detail", "another event, or no anchor");
         return false;
     }
-    /* Any other first seq is told by line_follows. */
-    if (line->seq == 1) {
-        if (!hash_bytes(line->anchor, hash)) {
-            return false;
-        }
-        hash_to_hex(hash, v->chain.hash);
+    if (v->chain.seq != 0 && ties &&
+        (line->previous_seq != v->chain.seq || !slice_is(line->previous_hash, v->chain.hash))) {
+        char expected[sizeof(fault->expected)], actual[sizeof(fault->actual)], hex[HASH_HEX + 1];
+        (void)snprintf(expected, sizeof(expected), "seq %" PRIu64 ", %s", v->chain.seq, v->chain.hash);
+        (void)snprintf(actual, sizeof(actual), "seq %" PRIu64 ", %s", line->previous_seq,
+                       hash_for_people(line->previous_hash, hex));
+        fault_set(fault, "this part does not follow the one before it", expected, actual);
+        return false;
+    }
+    /* A file that only continues another, cut at any line, and any other first event: line_follows judges it. */
+    if (!is_boot || (v->chain.seq != 0 && !ties)) {
+        return true;
+    }
+    if (!hash_bytes(line->anchor, hash)) {
+        return false;
+    }
+    hash_to_hex(hash, v->chain.hash);
+    if (v->chain.seq == 0) {
+        v->report.continues = line->previous_seq;
+        v->chain.seq = line->previous_seq;
     }
     return true;
 }
@@ -102,7 +118,7 @@ static enum step verify_line(struct verifier *v, struct slice text)
     default:
         return STEP_FAILED;
     }
-    bool good = (v->chain.seq != 0 || begin_chain(v, &line)) &&
+    bool good = (v->report.fault.line > 1 || begin_part(v, &line)) &&
                 line_follows(&line, &v->chain, &v->report.fault) && meet_head(v, &line);
     if (!good) {
         return v->report.fault.reason == NULL ? STEP_FAILED : STEP_FAULT;
@@ -156,14 +172,15 @@ static enum step torn_line(struct verifier *v)
 }
 
 /* `left` is how much of the file there is to read; UINT64_MAX: to its end. */
-static enum step verify_open(struct verifier *v, int fd, uint64_t left, const char *name, struct buf *error)
+static enum step verify_open(struct verifier *v, const struct journal_file *file, uint64_t left,
+                             const char *name, struct buf *error)
 {
     bool to_end = left == UINT64_MAX;
     buf_reset(&v->bytes);
     while (left > 0) {
         size_t want = left < READ_SIZE ? (size_t)left : READ_SIZE;
         char *room = buf_reserve(&v->bytes, want);
-        ptrdiff_t got = room == NULL ? 0 : file_read(fd, UINT64_MAX, room, want);
+        ptrdiff_t got = room == NULL ? 0 : journal_file_read(file, UINT64_MAX, room, want);
         if (room == NULL || got < 0) {
             buf_printf(error, "%s: cannot read it: %s", name,
                        room == NULL ? "out of memory" : strerror(errno));
@@ -188,13 +205,13 @@ static enum step verify_open(struct verifier *v, int fd, uint64_t left, const ch
 static enum step verify_file(struct verifier *v, const char *name, struct buf *error)
 {
     uint64_t size;
-    int fd = file_open_to_read(name, &size, error);
-    if (fd < 0) {
+    struct journal_file file;
+    if (!journal_file_open_to_read(&file, name, &size, error)) {
         return STEP_FAILED;
     }
     v->report.fault = (struct journal_fault){.file = slice_of(name)};
-    enum step step = verify_open(v, fd, size, name, error);
-    (void)close(fd);
+    enum step step = verify_open(v, &file, size, name, error);
+    journal_file_close(&file);
     return step;
 }
 
@@ -253,14 +270,14 @@ bool journal_verify(const char *const *files, size_t count, struct slice head,
     return done;
 }
 
-static bool head_of(int fd, uint64_t size, const char *name, struct line_reader *reader, struct buf *head,
-                    struct buf *error)
+static bool head_of(const struct journal_file *file, uint64_t size, const char *name,
+                    struct line_reader *reader, struct buf *head, struct buf *error)
 {
     struct buf bytes;
     struct tail tail;
     struct journal_fault fault = {0};
     buf_init(&bytes, (size_t)2 * JOURNAL_BATCH_MAX);
-    enum line_result result = tail_read(fd, size, &bytes, reader, &tail, &fault);
+    enum line_result result = tail_read(file, size, &bytes, reader, &tail, &fault);
     buf_finish(&bytes);
     if (result == LINE_UNREAD) {
         buf_printf(error, "%s: cannot read its end: %s", name, strerror(errno));
@@ -282,8 +299,8 @@ bool journal_head(const char *file, struct buf *ret_head, struct buf *ret_error)
 {
     uint64_t size;
     struct line_reader reader;
-    int fd = file_open_to_read(file, &size, ret_error);
-    if (fd < 0) {
+    struct journal_file open;
+    if (!journal_file_open_to_read(&open, file, &size, ret_error)) {
         return false;
     }
     line_reader_init(&reader);
@@ -291,8 +308,8 @@ bool journal_head(const char *file, struct buf *ret_head, struct buf *ret_error)
     if (!done) {
         buf_printf(ret_error, "%s: not a regular file", file);
     }
-    done = done && head_of(fd, size, file, &reader, ret_head, ret_error);
+    done = done && head_of(&open, size, file, &reader, ret_head, ret_error);
     line_reader_finish(&reader);
-    (void)close(fd);
+    journal_file_close(&open);
     return done;
 }

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "../../check.h"
-#include "journal/hash.h"
+#include "journal/hash_internal.h"
 #include "journal/journal.h"
 
 static bool hashes_to(struct slice bytes, const char *want)

@@ -4,7 +4,7 @@
 
 #include "../../check.h"
 #include "journal/journal.h"
-#include "journal/secrets.h"
+#include "journal/secrets_internal.h"
 
 static struct json_doc doc;
 static struct buf text, again;

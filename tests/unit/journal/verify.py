@@ -72,7 +72,7 @@ def sha256(text):
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def check_event(line, seq, prev):
+def check_event(line, seq, prev, first):
     try:
         event = json.loads(line.decode("utf-8"), object_pairs_hook=once, parse_int=Number, parse_float=Number,
                            parse_constant=no_constant)
@@ -80,23 +80,27 @@ def check_event(line, seq, prev):
         raise Fault("not JSON: %s" % error)
     if not isinstance(event, dict) or canonical(event).encode("utf-8", "surrogatepass") != line:
         raise Fault("not canonical")
+    detail = event.get("detail")
+    anchor = detail.get("anchor") if first and event.get("kind") == "system.boot" and type(detail) is dict else None
+    if type(anchor) is str and "previous" in detail:
+        if prev is not None and (detail["previous"].get("seq") != str(seq) or detail["previous"].get("hash") != prev):
+            raise Fault("does not follow the part before")
+        seq, prev = int(detail["previous"]["seq"]), sha256(anchor)
+    elif seq == 0:
+        if type(anchor) is not str:
+            raise Fault("no anchor")
+        prev = sha256(anchor)
     if event.get("v") != "1" or event.get("seq") != str(seq + 1):
         raise Fault("wrong v or seq")
     for name in ("ts", "kind", "prevHash", "hash"):
         if type(event.get(name)) is not str:
             raise Fault("no " + name)
-    if seq == 0:
-        detail = event.get("detail")
-        anchor = detail.get("anchor") if type(detail) is dict else None
-        if event["kind"] != "system.boot" or type(anchor) is not str:
-            raise Fault("no anchor")
-        prev = sha256(anchor)
     if event["prevHash"] != prev:
         raise Fault("wrong prevHash")
     claimed = event.pop("hash")
     if sha256(prev + canonical(event)) != claimed:
         raise Fault("wrong hash")
-    return claimed
+    return claimed, seq + 1
 
 
 def main(arguments):
@@ -114,8 +118,7 @@ def main(arguments):
                     count += 1
                     if not line.endswith(b"\n"):
                         raise Fault("no line end")
-                    prev = check_event(line[:-1], seq, prev)
-                    seq += 1
+                    prev, seq = check_event(line[:-1], seq, prev, count == 1)
                     if head and head["seq"] == seq and head["hash"] != prev:
                         raise Fault("not the head")
         if seq == 0 or (head and head["seq"] > seq):

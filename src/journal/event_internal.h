@@ -7,10 +7,10 @@
  *   { actor callHash correlationId detail | hash | input kind outcome paths | prevHash | reason ruleId | seq
  * | server sessionKey toolName | ts v }
  */
-#ifndef JOURNAL_EVENT_H
-#define JOURNAL_EVENT_H
+#ifndef JOURNAL_EVENT_INTERNAL_H
+#define JOURNAL_EVENT_INTERNAL_H
 
-#include "journal/hash.h"
+#include "journal/hash_internal.h"
 #include "journal/journal.h"
 
 #define EVENT_PARTS 4

@@ -1,8 +1,8 @@
 /* SHA-256 piece by piece, inside this room. journal.h has the calls for everyone else.
  *
  * A hasher is a plain value: it owns nothing, and may be used again and again. */
-#ifndef JOURNAL_HASH_H
-#define JOURNAL_HASH_H
+#ifndef JOURNAL_HASH_INTERNAL_H
+#define JOURNAL_HASH_INTERNAL_H
 
 #include <openssl/sha.h>
 #include <stdint.h>

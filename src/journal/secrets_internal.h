@@ -1,8 +1,8 @@
 /* What is a secret: names that hold one, and texts that look like one. Inside this room.
  *
  * Everything is borrowed. Nothing allocates. Time is linear in the text. */
-#ifndef JOURNAL_SECRETS_H
-#define JOURNAL_SECRETS_H
+#ifndef JOURNAL_SECRETS_INTERNAL_H
+#define JOURNAL_SECRETS_INTERNAL_H
 
 #include "base/slice.h"
 

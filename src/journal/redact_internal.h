@@ -1,6 +1,6 @@
 /* Redaction of single texts, inside this room. journal.h has redact_write, for values. */
-#ifndef JOURNAL_REDACT_H
-#define JOURNAL_REDACT_H
+#ifndef JOURNAL_REDACT_INTERNAL_H
+#define JOURNAL_REDACT_INTERNAL_H
 
 #include "base/buffer.h"
 

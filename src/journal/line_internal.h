@@ -1,9 +1,9 @@
 /* One line of a journal, checked by itself, inside this room. Used for the tail before something is appended
  * to it, and for every line by the verifier. */
-#ifndef JOURNAL_LINE_H
-#define JOURNAL_LINE_H
+#ifndef JOURNAL_LINE_INTERNAL_H
+#define JOURNAL_LINE_INTERNAL_H
 
-#include "journal/event.h"
+#include "journal/event_internal.h"
 
 /* Owns its document and its buffer until line_reader_finish. */
 struct line_reader {
@@ -16,7 +16,10 @@ struct line_reader {
 struct line {
     uint64_t seq;
     struct slice hash, prev_hash, ts, kind;
-    struct slice anchor; /* of a first event; ptr NULL: none */
+    struct slice anchor; /* of a file's first event; ptr NULL: none */
+    /* Of the first event of a part that follows another one: the last event of that. Seq 0: none. */
+    uint64_t previous_seq;
+    struct slice previous_hash;
 };
 
 void line_reader_init(struct line_reader *reader);

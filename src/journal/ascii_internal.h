@@ -1,6 +1,6 @@
 /* Letters and tables for the search for secrets. Inside this room. */
-#ifndef JOURNAL_ASCII_H
-#define JOURNAL_ASCII_H
+#ifndef JOURNAL_ASCII_INTERNAL_H
+#define JOURNAL_ASCII_INTERNAL_H
 
 #include <stdint.h>
 
