@@ -86,7 +86,10 @@ static bool convert_base(const cg_base *base, struct slice **ret_roots, struct p
     for (size_t i = 0; i < base->root_count; i++) {
         (*ret_roots)[i] = slice_of(base->roots[i]);
     }
-    *ret_base = (struct path_base){slice_of(base->cwd), slice_of(base->home), *ret_roots, base->root_count};
+    *ret_base = (struct path_base){.cwd = slice_of(base->cwd),
+                                   .home = slice_of(base->home),
+                                   .roots = *ret_roots,
+                                   .root_count = base->root_count};
     return true;
 }
 

@@ -1,27 +1,48 @@
-/* Which arguments are paths, and which name whole trees: the built-in lists, and what documents change.
+/* Which arguments are paths, whole trees, commands and URLs: what documents change of the built-in lists, which
+ * names.c has.
  *
  * The changes under one key of one list are a group. Within a group the last change of a name stands; between
- * the groups that fit a call the one that is applied last: SERVER/TOOL before the tool's before that of `*`.
- */
+ * the groups that fit a call the one that is applied last: SERVER/TOOL before the tool's before that of the
+ * server's before that of `*`. */
 #include <stdlib.h>
 
-#include "call/internal.h"
+#include "base/arena.h"
+#include "base/fold.h"
+#include "call/arguments_internal.h"
 
-/* By length, so that a name is compared with few. Compared without regard to ASCII case. */
-#define NAMES_MOST 4
-static const struct slice built_in_paths[][NAMES_MOST] = {
-    [3] = {{"src", 3}, {"dst", 3}, {"dir", 3}, {"uri", 3}},
-    [4] = {{"path", 4}, {"file", 4}},
-    [5] = {{"paths", 5}, {"files", 5}},
-    [6] = {{"source", 6}, {"folder", 6}},
-    [8] = {{"filePath", 8}, {"filename", 8}, {"old_path", 8}, {"new_path", 8}},
-    [9] = {{"file_path", 9}, {"directory", 9}},
-    [11] = {{"destination", 11}},
-    [13] = {{"notebook_path", 13}},
-};
 static const struct slice tree_tools[] = {
     {"directory_tree", 14}, {"search_files", 12}, {"Grep", 4}, {"Glob", 4}};
 #define BUILT_IN_TREE SLICE("path")
+
+/* Tools that list names only, whatever the case of theirs: no entries are looked for below their trees. */
+static const struct slice listing_tools[] = {
+    {"glob", 4},
+    {"ls", 2},
+    {"search_files", 12},
+    {"list_files", 10},
+    {"directory_tree", 14},
+    {"list_directory_tree", 19},
+    {"find_files", 10},
+    {"find_path", 9},
+};
+
+/* Tools that do not go below a directory that they are given, whatever the case of their names. */
+static const struct slice shallow_tools[] = {
+    {"ls", 2},
+    {"list_files", 10},
+    {"list_directory", 14},
+    {"list_directory_with_sizes", 25},
+    {"list_dir", 8},
+    {"create_directory", 16},
+    {"make_directory", 14},
+    {"mkdir", 5},
+    {"get_file_info", 13},
+    {"file_info", 9},
+    {"stat", 4},
+};
+
+/* Tools whose `pattern` is what is searched for. */
+static const struct slice grep_tools[] = {{"Grep", 4}, {"grep_search", 11}, {"search_file_content", 19}};
 
 struct group {
     uint32_t hash;
@@ -98,15 +119,6 @@ static uint32_t hash_text(uint32_t hash, struct slice text)
     return hash;
 }
 
-static uint32_t hash_folded(uint32_t hash, struct slice text)
-{
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char byte = (unsigned char)text.ptr[i];
-        hash = hash_byte(hash, byte >= 'A' && byte <= 'Z' ? byte | 0x20 : byte);
-    }
-    return hash;
-}
-
 #define HASH_SEED 2166136261u
 
 /* ---- A key that need not stand in one piece: SERVER, `/` and TOOL, or a tool alone ---- */
@@ -154,7 +166,7 @@ static uint32_t find_group(const struct argument_lists *arguments, enum argument
 
 static uint32_t hash_name(uint32_t group, struct slice name)
 {
-    return hash_folded(HASH_SEED ^ (group * 2654435761u), name);
+    return fold_hash(name) ^ (group * 2654435761u);
 }
 
 static uint32_t find_change(const struct argument_lists *arguments, uint32_t group, struct slice name)
@@ -166,7 +178,7 @@ static uint32_t find_change(const struct argument_lists *arguments, uint32_t gro
     uint32_t hash = hash_name(group, name);
     for (uint32_t at = hash & table->mask; table->slots[at] != 0; at = (at + 1) & table->mask) {
         const struct change *change = &arguments->changes[table->slots[at] - 1];
-        if (change->hash == hash && change->group == group && slice_eq_ascii_case(change->name, name)) {
+        if (change->hash == hash && change->group == group && fold_eq(change->name, name)) {
             return table->slots[at];
         }
     }
@@ -292,26 +304,42 @@ bool argument_lists_change(struct argument_lists *arguments, enum argument_list 
 
 /* ---- Asking ---- */
 
+static bool is_one_of(struct slice tool, const struct slice *tools, size_t count, bool folded)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (folded ? slice_eq_ascii_case(tool, tools[i]) : slice_eq(tool, tools[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#define IS_ONE_OF(tool, tools, folded) is_one_of(tool, tools, sizeof(tools) / sizeof(*(tools)), folded)
+
 struct argument_view argument_view_of(const struct argument_lists *arguments, const struct call_name *name)
 {
     struct argument_view view = {.arguments = arguments};
+    const struct slice none = {NULL, 0};
     const struct key keys[ARGUMENT_KEYS] = {
-        [ARGUMENT_KEY_SERVER_TOOL] = {name->has_server ? name->server : (struct slice){NULL, 0}, name->tool},
-        [ARGUMENT_KEY_TOOL] = {{NULL, 0}, name->tool},
-        [ARGUMENT_KEY_ANY] = {{NULL, 0}, SLICE("*")},
+        [ARGUMENT_KEY_SERVER_TOOL] = {name->has_server ? name->server : none, name->tool},
+        [ARGUMENT_KEY_TOOL] = {none, name->tool},
+        [ARGUMENT_KEY_SERVER] = {name->has_server ? name->server : none, SLICE("*")},
+        [ARGUMENT_KEY_ANY] = {none, SLICE("*")},
     };
     for (int key = 0; key < ARGUMENT_KEYS && arguments->group_count != 0; key++) {
-        if (key == ARGUMENT_KEY_SERVER_TOOL && !name->has_server) {
+        bool servers = key == ARGUMENT_KEY_SERVER_TOOL || key == ARGUMENT_KEY_SERVER;
+        if (servers && !name->has_server) {
             continue;
         }
-        view.groups[ARGUMENT_PATHS][key] = find_group(arguments, ARGUMENT_PATHS, &keys[key]);
-        view.groups[ARGUMENT_TREES][key] = find_group(arguments, ARGUMENT_TREES, &keys[key]);
-        view.changed =
-            view.changed || (view.groups[ARGUMENT_PATHS][key] | view.groups[ARGUMENT_TREES][key]) != 0;
+        for (int list = 0; list < ARGUMENT_LISTS; list++) {
+            view.groups[list][key] = find_group(arguments, (enum argument_list)list, &keys[key]);
+            view.changed = view.changed || view.groups[list][key] != 0;
+        }
     }
-    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(*tree_tools); i++) {
-        view.built_in_tree = view.built_in_tree || slice_eq(name->tool, tree_tools[i]);
-    }
+    view.built_in_tree = IS_ONE_OF(name->tool, tree_tools, false);
+    view.names_only = IS_ONE_OF(name->tool, listing_tools, true);
+    view.no_trees = IS_ONE_OF(name->tool, shallow_tools, true);
+    view.greps = IS_ONE_OF(name->tool, grep_tools, false);
     return view;
 }
 
@@ -330,51 +358,44 @@ static bool listed_by_operator(const struct argument_view *view, enum argument_l
     return built_in;
 }
 
-static enum argument_claim listed(const struct argument_view *view, enum argument_list list,
-                                  struct slice argument, bool built_in)
+enum argument_claim argument_is(const struct argument_view *view, enum argument_list list,
+                                struct slice argument, bool built_in)
 {
     bool is = built_in, changed = false;
-    for (int key = 0; key < ARGUMENT_KEYS && !changed && view->changed; key++) {
+    if (!view->changed) {
+        return built_in ? ARGUMENT_CLAIM_SURE : ARGUMENT_CLAIM_NONE;
+    }
+    for (int key = 0; key < ARGUMENT_KEYS && !changed; key++) {
         uint32_t change = find_change(view->arguments, view->groups[list][key], argument);
         changed = change != 0;
         is = changed ? view->arguments->changes[change - 1].added : is;
     }
     if (!is) {
-        return ARGUMENT_CLAIM_NONE;
+        return changed ? ARGUMENT_CLAIM_TAKEN : ARGUMENT_CLAIM_NONE;
     }
     return !changed || listed_by_operator(view, list, argument, built_in) ? ARGUMENT_CLAIM_SURE
                                                                           : ARGUMENT_CLAIM_WORKSPACE;
 }
 
-static bool is_built_in_path(struct slice argument)
+static bool is_built_in_tree(const struct argument_view *view, struct slice argument)
 {
-    if (argument.len >= sizeof(built_in_paths) / sizeof(*built_in_paths)) {
-        return false;
-    }
-    const struct slice *names = built_in_paths[argument.len];
-    for (size_t i = 0; i < NAMES_MOST && names[i].ptr != NULL; i++) {
-        if (slice_eq_ascii_case(names[i], argument)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-enum argument_claim argument_is_path(const struct argument_view *view, struct slice argument)
-{
-    return listed(view, ARGUMENT_PATHS, argument, is_built_in_path(argument));
+    return view->built_in_tree && fold_eq(argument, BUILT_IN_TREE);
 }
 
 enum argument_claim argument_is_tree(const struct argument_view *view, struct slice argument)
 {
-    bool built_in = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
-    return listed(view, ARGUMENT_TREES, argument, built_in);
+    return argument_is(view, ARGUMENT_TREES, argument, is_built_in_tree(view, argument));
+}
+
+static bool is_tree(const struct argument_view *view, struct slice argument)
+{
+    return argument_is_tree(view, argument) >= ARGUMENT_CLAIM_WORKSPACE;
 }
 
 /* Whether the walk came by this name before it reaches the group of this stage. */
 static bool walked(const struct argument_view *view, unsigned stage, struct slice argument)
 {
-    bool found = view->built_in_tree && slice_eq_ascii_case(argument, BUILT_IN_TREE);
+    bool found = is_built_in_tree(view, argument);
     for (unsigned earlier = 1; earlier < stage; earlier++) {
         found = found || find_change(view->arguments, view->groups[ARGUMENT_TREES][ARGUMENT_KEYS - earlier],
                                      argument) != 0;
@@ -388,7 +409,7 @@ bool argument_next_tree(const struct argument_view *view, struct tree_position *
     /* Stage 0 is the built-in name, then come the groups in the order in which they are applied. */
     if (position->stage == 0) {
         *position = (struct tree_position){1, 0};
-        if (view->built_in_tree && argument_is_tree(view, BUILT_IN_TREE)) {
+        if (view->built_in_tree && is_tree(view, BUILT_IN_TREE)) {
             *ret_argument = BUILT_IN_TREE;
             return true;
         }
@@ -404,7 +425,7 @@ bool argument_next_tree(const struct argument_view *view, struct tree_position *
             continue;
         }
         struct slice name = view->arguments->changes[next - 1].name;
-        if (!walked(view, position->stage, name) && argument_is_tree(view, name)) {
+        if (!walked(view, position->stage, name) && is_tree(view, name)) {
             *ret_argument = name;
             return true;
         }
@@ -414,8 +435,9 @@ bool argument_next_tree(const struct argument_view *view, struct tree_position *
 
 bool argument_views_alike(const struct argument_view *a, const struct argument_view *b)
 {
-    bool alike = a->built_in_tree == b->built_in_tree;
-    for (int list = 0; list < 2; list++) {
+    bool alike = a->built_in_tree == b->built_in_tree && a->names_only == b->names_only &&
+                 a->no_trees == b->no_trees && a->greps == b->greps;
+    for (int list = 0; list < ARGUMENT_LISTS; list++) {
         for (int key = 0; key < ARGUMENT_KEYS; key++) {
             alike = alike && a->groups[list][key] == b->groups[list][key];
         }

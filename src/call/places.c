@@ -1,220 +1,88 @@
-/* One string of a call to its readings: its forms, its starts, both ways to take `..`, the other spellings of
- * the same file, and the prefixes below a tree. Equal canonical paths are one reading. */
+/* One string of a call to its places: its forms, its starts, both ways to take `..`, the other spellings of the same
+ * file, and what lies below a tree. Equal canonical paths are one. */
 #include <stdlib.h>
 
-#include "base/random.h"
 #include "call/internal.h"
 
-/* Ceilings of one call's readings: what an operator's policy can ask for, not what a call may cost us. */
-#define READINGS_MOST   ((size_t)8 << 20)
-#define READINGS_MEMORY ((size_t)1 << 30)
+/* ---- Sinks ---- */
 
-/* What a large call took beyond this is given back before the next. */
-#define KEPT_BYTES    ((size_t)1 << 20)
-#define KEPT_READINGS ((size_t)1 << 13)
-
-#define SLOTS_LEAST 64u
-
-static const struct slice base_names[] = {{"cwd", 3}, {"workdir", 7}, {"repo_path", 9}};
-#define BASE_NAMES (sizeof(base_names) / sizeof(*base_names))
-
-bool is_base_name(struct slice name)
+void sink_finish(struct sink *sink)
 {
-    for (size_t i = 0; i < BASE_NAMES; i++) {
-        if (slice_eq(name, base_names[i])) {
-            return true;
-        }
-    }
-    return false;
+    set_finish(&sink->set);
+    free(sink->list);
+    *sink = (struct sink){.list = NULL, .aside = sink->aside};
 }
 
-bool call_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
+void sink_clear(struct sink *sink)
 {
-    if (count < *cap) {
-        return true;
+    if (sink->cap > SET_KEPT) {
+        sink_finish(sink);
     }
-    size_t more = *cap == 0 ? 16 : *cap * 2;
-    void *grown = count >= most ? NULL : realloc(*array, more * size);
-    if (grown == NULL) {
-        return false;
+    set_clear(&sink->set);
+    sink->count = 0;
+    sink->unreadable = false;
+}
+
+bool sink_append(struct scratch *scratch, struct sink *sink, struct reading reading)
+{
+    void *list = sink->list;
+    if (sink->count == LIMIT_READINGS) {
+        return call_over_limit(scratch);
     }
-    *array = grown;
-    *cap = more;
+    if (!call_grow(&list, sink->count, &sink->cap, sizeof(reading), LIMIT_READINGS)) {
+        return call_no_memory(scratch);
+    }
+    sink->list = list;
+    sink->list[sink->count++] = reading;
     return true;
 }
 
-/* ---- For a process, a call, a name ---- */
-
-bool places_init(struct scratch *scratch)
+bool sink_add_path(struct scratch *scratch, struct sink *sink, struct reading reading,
+                   struct text_slot **ret_slot)
 {
-    buf_init(&scratch->uri, LIMIT_MESSAGE_BYTES);
-    return random_bytes(&scratch->seed, sizeof(scratch->seed));
-}
-
-void places_finish(struct scratch *scratch)
-{
-    buf_finish(&scratch->uri);
-    free(scratch->slots);
-    free(scratch->matches);
-    free(scratch->now);
-    free(scratch->ids);
-}
-
-void places_begin_call(struct scratch *scratch)
-{
-    struct readings *out = scratch->out;
-    if (out->arena.total > KEPT_BYTES) {
-        arena_finish(&out->arena);
-        arena_init(&out->arena, READINGS_MEMORY);
+    bool is_new;
+    struct text_slot *slot = set_add(&sink->set, scratch->seed, &scratch->out->arena, reading.path, &is_new);
+    if (slot == NULL) {
+        return call_no_memory(scratch);
     }
-    arena_reset(&out->arena);
-    if (out->cap > KEPT_READINGS) {
-        free(out->list);
-        out->list = NULL;
-        out->cap = 0;
-        free(scratch->slots);
-        scratch->slots = NULL;
+    if (is_new) {
+        slot->index = (uint32_t)sink->count;
+        reading.kind = READING_PATH;
+        reading.path = slot->text;
+        if (!sink_append(scratch, sink, reading)) {
+            return false;
+        }
     }
-    out->count = 0;
-    scratch->top = scratch->home = (struct path_start){.usable = false};
-    scratch->starts_made = false;
-    scratch->now_made = false;
-    scratch->work = 0;
-    scratch->over = false;
-}
-
-void places_begin_name(struct scratch *scratch, uint16_t name)
-{
-    scratch->name = name;
-    scratch->unreadable = false;
-    scratch->other_paths = false;
-    scratch->strings = 0;
-    scratch->slots_used = 0;
-    scratch->generation++;
-    if (scratch->generation == 0 && scratch->slots != NULL) {
-        memset(scratch->slots, 0, (scratch->slot_mask + 1) * sizeof(*scratch->slots));
+    if (ret_slot != NULL) {
+        *ret_slot = slot;
     }
-    if (scratch->generation == 0) {
-        scratch->generation = 1;
-    }
-}
-
-/* ---- The list, and equal paths once ---- */
-
-bool places_append(struct scratch *scratch, struct reading reading)
-{
-    struct readings *out = scratch->out;
-    void *list = out->list;
-    if (!call_grow(&list, out->count, &out->cap, sizeof(reading), READINGS_MOST)) {
-        return false;
-    }
-    out->list = list;
-    out->list[out->count++] = reading;
     return true;
 }
 
-/* A polynomial over the prime 2^61 - 1 in a secret point: whoever writes the paths can't make them collide.
- */
-static uint64_t hash_path(uint64_t seed, struct slice path)
+static bool add_unreadable(struct scratch *scratch, struct sink *sink, struct reading reading)
 {
-    const uint64_t prime = ((uint64_t)1 << 61) - 1;
-    uint64_t point = (seed & prime) | 1, hash = path.len;
-    while (path.len > 0) {
-        uint64_t word = 0;
-        size_t part = path.len < 7 ? path.len : 7;
-        memcpy(&word, path.ptr, part);
-        path = slice_from(path, part);
-        unsigned __int128 product = (unsigned __int128)hash * point;
-        hash = (uint64_t)(product & prime) + (uint64_t)(product >> 61) + word;
-        hash = (hash & prime) + (hash >> 61);
-    }
-    return (hash * point) * 0x9E3779B97F4A7C15u >> 16;
-}
-
-static void put_slot(struct slot *slots, size_t mask, struct slot slot)
-{
-    size_t at = slot.hash & mask;
-    while (slots[at].generation == slot.generation) {
-        at = (at + 1) & mask;
-    }
-    slots[at] = slot;
-}
-
-static bool grow_slots(struct scratch *scratch)
-{
-    size_t size = scratch->slots == NULL ? 0 : scratch->slot_mask + 1;
-    if (scratch->slots_used < size / 2) {
+    if (sink->aside || sink->unreadable) {
         return true;
     }
-    size_t more = size == 0 ? SLOTS_LEAST : size * 2;
-    struct slot *slots = calloc(more, sizeof(*slots));
-    if (slots == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < size; i++) {
-        if (scratch->slots[i].generation == scratch->generation) {
-            put_slot(slots, more - 1, scratch->slots[i]);
-        }
-    }
-    free(scratch->slots);
-    scratch->slots = slots;
-    scratch->slot_mask = more - 1;
-    return true;
-}
-
-/* The slot of the reading's path under the present name, which is added when new; NULL without memory. */
-static struct slot *add_path(struct scratch *scratch, struct reading reading)
-{
-    if (!grow_slots(scratch)) {
-        return NULL;
-    }
-    uint64_t hash = hash_path(scratch->seed, reading.path);
-    size_t at = hash & scratch->slot_mask;
-    struct slot *slot;
-    while ((slot = &scratch->slots[at])->generation == scratch->generation) {
-        if (slot->hash == hash && slice_eq(scratch->out->list[slot->reading].path, reading.path)) {
-            return slot;
-        }
-        at = (at + 1) & scratch->slot_mask;
-    }
-    reading.path = arena_copy(&scratch->out->arena, reading.path);
-    if (reading.path.ptr == NULL || !places_append(scratch, reading)) {
-        return NULL;
-    }
-    scratch->slots_used++;
-    *slot = (struct slot){
-        .generation = scratch->generation,
-        .reading = (uint32_t)(scratch->out->count - 1),
-        .hash = hash,
-    };
-    return slot;
-}
-
-/* All unreadable readings of a name are judged alike: the first one stands for them. */
-static bool add_unreadable(struct scratch *scratch, struct reading reading)
-{
-    if (scratch->unreadable) {
-        return true;
-    }
-    scratch->unreadable = true;
+    sink->unreadable = true;
     reading.kind = READING_UNREADABLE;
     reading.path = (struct slice){NULL, 0};
-    return places_append(scratch, reading);
+    return sink_append(scratch, sink, reading);
 }
 
-bool places_add_unreadable(struct scratch *scratch, struct origin origin)
+bool places_add_unreadable(struct scratch *scratch, const struct origin *origin)
 {
-    return add_unreadable(scratch, (struct reading){.name = scratch->name, .value = origin.value});
+    return add_unreadable(scratch, origin->to, (struct reading){.value = origin->value});
 }
 
-/* ---- Trees ---- */
+/* ---- What lies below a tree ---- */
 
 static bool collect_id(void *context, uint32_t id)
 {
     struct scratch *scratch = context;
     void *ids = scratch->ids;
-    if (!call_grow(&ids, scratch->id_count, &scratch->id_cap, sizeof(*scratch->ids), READINGS_MOST)) {
-        return false;
+    if (!call_grow(&ids, scratch->id_count, &scratch->id_cap, sizeof(*scratch->ids), LIMIT_RULES)) {
+        return call_no_memory(scratch);
     }
     scratch->ids = ids;
     scratch->ids[scratch->id_count++] = id;
@@ -227,7 +95,8 @@ static int compare_ids(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-static bool add_below(struct scratch *scratch, struct reading reading)
+/* The prefixes that were collected. */
+static bool add_prefixes(struct scratch *scratch, struct sink *sink, struct reading reading)
 {
     reading.via = READING_VIA_TREE;
     if (scratch->id_count > 1) {
@@ -238,94 +107,339 @@ static bool add_below(struct scratch *scratch, struct reading reading)
             continue;
         }
         reading.path = scratch->prefixes->list[scratch->ids[i] - 1].path;
-        if (add_path(scratch, reading) == NULL) {
+        if (!sink_add_path(scratch, sink, reading, NULL)) {
             return false;
         }
     }
     return true;
 }
 
-/* ---- The readings of one resolution ---- */
+struct entry_target {
+    struct scratch *scratch;
+    struct sink *sink;
+    struct reading reading;
+};
 
-/* Adds what the workspace holds, its other spellings and, for a tree, the prefixes below any of them. */
-static bool add_place(struct scratch *scratch, struct reading reading, bool tree)
+static bool add_entry(void *context, struct slice path)
 {
-    const struct path_resolved *place = scratch->out->workspace;
-    if (!place->readable) {
-        return add_unreadable(scratch, reading);
-    }
-    reading.kind = READING_PATH;
-    reading.path = (struct slice){place->text, place->len};
-    struct slot *slot = add_path(scratch, reading);
-    if (slot == NULL) {
-        return false;
-    }
-    tree = tree && !slot->expanded;
-    if (slot->spelt && !tree) {
+    struct entry_target *target = context;
+    target->reading.path = path;
+    return sink_add_path(target->scratch, target->sink, target->reading, NULL);
+}
+
+static bool add_entries(struct scratch *scratch, struct sink *sink, struct reading reading,
+                        const struct tree_ask *tree)
+{
+    const struct reading_interest *interest = scratch->interest;
+    if (interest == NULL || interest->component_count == 0) {
         return true;
     }
-    slot->spelt = true;
-    slot->expanded = slot->expanded || tree;
-    scratch->id_count = 0;
-    if (!same_files_find(scratch) ||
-        (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
-        return false;
+    if (scratch->components == NULL) {
+        scratch->components = path_names_create(interest->components, interest->component_count);
+        if (scratch->components == NULL) {
+            return call_no_memory(scratch);
+        }
+    }
+    reading.via = READING_VIA_ENTRY;
+    struct entry_target target = {scratch, sink, reading};
+    const struct path_ask ask = {
+        .names = scratch->components,
+        .filters = tree->filters,
+        .filter_count = tree->filter_count,
+        .hidden = tree->hidden,
+        .deep = true,
+        .found = add_entry,
+        .context = &target,
+    };
+    scratch->fault = READINGS_OK;
+    switch (path_walk_entries(scratch->walker, reading.path, &ask, &scratch->entries_left)) {
+    case PATH_WALK_OK:
+        return true;
+    case PATH_WALK_OVER:
+        return add_unreadable(scratch, sink, reading);
+    case PATH_WALK_FAILED:
+        break;
+    }
+    return scratch->fault == READINGS_OK ? call_no_memory(scratch) : false;
+}
+
+/* ---- The places of one resolution ---- */
+
+static bool is_directory(const struct path_resolved *place)
+{
+    return place->exists && place->steps[place->step_count - 1].directory;
+}
+
+/* A prefix that is the same file as a step of the path in the workspace, with the rest of that path: in
+ * scratch->spelt, and perhaps too long for a path. */
+static struct slice spell(struct scratch *scratch, const struct path_same *same)
+{
+    const struct path_resolved *place = scratch->workspace;
+    struct slice prefix = scratch->prefixes->list[same->prefix - 1].path;
+    size_t end = place->steps[same->step].end;
+    struct slice rest = {place->text + end, place->len - end};
+    if (end == 1 && place->len > 1) {
+        rest = (struct slice){place->text, place->len};
+    }
+    if (prefix.len == 1 && rest.len > 0) {
+        prefix.len = 0;
+    }
+    memcpy(scratch->spelt, prefix.ptr, prefix.len);
+    if (rest.len > 0) {
+        memcpy(scratch->spelt + prefix.len, rest.ptr, rest.len);
+    }
+    return (struct slice){scratch->spelt, prefix.len + rest.len};
+}
+
+/* Adds the other spellings of what the workspace holds and, if `below`, collects the prefixes below them. */
+static bool add_spellings(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                          bool spelt, bool below)
+{
+    const struct path_same *same;
+    size_t count;
+    if (!path_files_find(scratch->files, scratch->workspace, &same, &count)) {
+        return call_no_memory(scratch);
     }
     reading.via = READING_VIA_SAME_FILE;
-    for (size_t i = 0; i < scratch->match_count; i++) {
-        reading.path = same_file_spell(scratch, &scratch->matches[i]);
+    for (size_t i = 0; i < count; i++) {
+        reading.path = spell(scratch, &same[i]);
         if (reading.path.len > LIMIT_PATH_BYTES) {
-            if (!add_unreadable(scratch, reading)) {
+            if (!add_unreadable(scratch, origin->to, reading)) {
                 return false;
             }
             continue;
         }
-        if (add_path(scratch, reading) == NULL ||
-            (tree && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
+        if ((!spelt && !sink_add_path(scratch, origin->to, reading, NULL)) ||
+            (below && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch))) {
             return false;
         }
     }
-    return add_below(scratch, reading);
-}
-
-/* ---- Starts ---- */
-
-/* Keeps the state of the resolution that the workspace holds. */
-static bool keep_walk(struct scratch *scratch, struct path_start *start)
-{
-    const struct path_resolved *place = scratch->out->workspace;
-    start->walked = true;
-    start->readable = place->readable;
-    if (!place->readable) {
-        return true;
-    }
-    start->links = place->links;
-    start->step_count = place->step_count;
-    start->canonical = arena_copy(&scratch->out->arena, (struct slice){place->text, place->len});
-    struct path_step *steps = arena_array(&scratch->out->arena, place->step_count, sizeof(*steps));
-    if (start->canonical.ptr == NULL || steps == NULL) {
-        return false;
-    }
-    memcpy(steps, place->steps, place->step_count * sizeof(*steps));
-    start->steps = steps;
     return true;
 }
 
-/* Counts the work of the resolution that the workspace holds; false when the call is over the limit. */
-static bool spend(struct scratch *scratch)
+/* Where what is read aside of a string goes; NULL: nowhere. */
+static struct sink *aside_of(const struct origin *origin)
 {
-    scratch->work += scratch->out->workspace->work;
-    scratch->over = scratch->over || scratch->work > LIMIT_CALL_WORK;
-    return !scratch->over;
+    return origin->to->aside ? origin->to : origin->aside;
 }
 
-static bool walk_start(struct scratch *scratch, struct path_start *start)
+/* The name of a link itself, not what it leads to. */
+static bool add_link(struct scratch *scratch, const struct origin *origin, struct reading reading)
 {
-    if (start->walked) {
+    const struct path_resolved *place = scratch->workspace;
+    reading.path = (struct slice){place->link, place->link_len};
+    reading.via = READING_VIA_LINK;
+    return sink_add_path(scratch, aside_of(origin), reading, NULL);
+}
+
+/* Adds what the workspace holds, its other spellings and, for a tree, what lies below. */
+static bool add_place(struct scratch *scratch, const struct origin *origin, struct reading reading)
+{
+    const struct path_resolved *place = scratch->workspace;
+    struct text_slot *slot;
+    if (place->link_len > 0 && aside_of(origin) != NULL && !add_link(scratch, origin, reading)) {
+        return false;
+    }
+    if (!place->readable) {
+        return add_unreadable(scratch, origin->to, reading);
+    }
+    scratch->exists = scratch->exists || place->exists;
+    reading.path = (struct slice){place->text, place->len};
+    if (!sink_add_path(scratch, origin->to, reading, &slot)) {
+        return false;
+    }
+    reading.path = slot->text;
+    if (origin->to == &scratch->paths && scratch->needs.aside_paths && !slot->spelt && is_directory(place) &&
+        !starts_add(scratch, &scratch->directories, SLICE(""), reading.path)) {
+        return false;
+    }
+    bool spelt = slot->spelt;
+    bool tree = origin->tree != NULL && !slot->prefixes;
+    bool entries = origin->tree != NULL && origin->tree->entries && !slot->entries;
+    bool aside_tree = origin->tree == NULL && origin->aside_tree != NULL && aside_of(origin) != NULL &&
+                      !slot->aside_tree && (origin->aside_tree->absent || is_directory(place));
+    slot->spelt = true;
+    slot->prefixes = slot->prefixes || tree;
+    slot->entries = slot->entries || entries;
+    slot->aside_tree = slot->aside_tree || aside_tree;
+    scratch->id_count = 0;
+    if (spelt && !tree && !aside_tree && !entries) {
         return true;
     }
-    path_resolve(scratch->out->workspace, start->text, SLICE(""), PATH_KERNEL);
-    return spend(scratch) && keep_walk(scratch, start);
+    bool below = tree || aside_tree;
+    if ((below && !path_prefixes_below(scratch->prefixes, reading.path, collect_id, scratch)) ||
+        !add_spellings(scratch, origin, reading, spelt, below)) {
+        return false;
+    }
+    struct sink *sink = aside_tree ? aside_of(origin) : origin->to;
+    const struct tree_ask *ask = aside_tree ? origin->aside_tree : origin->tree;
+    entries = entries || (aside_tree && ask->entries);
+    return add_prefixes(scratch, sink, reading) && (!entries || add_entries(scratch, sink, reading, ask));
+}
+
+/* ---- One form from one start ---- */
+
+/* The kernel's way from a start that was walked. */
+static bool resolve_on(struct scratch *scratch, const struct path_start *start, struct slice text)
+{
+    struct path_resolved *place = scratch->workspace;
+    if (!start->readable) {
+        place->readable = false;
+        place->link_len = 0;
+        return true;
+    }
+    path_resolve_on(place, start, text);
+    return call_spend(scratch, place->work);
+}
+
+static bool add_from(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                     struct path_start *start, struct slice text)
+{
+    struct path_resolved *place = scratch->workspace;
+    reading.mode = PATH_TEXTUAL;
+    if (!start->usable || text.len > LIMIT_PATH_BYTES) {
+        return add_unreadable(scratch, origin->to, reading);
+    }
+    bool dotdot = start->dotdot || path_has_dotdot(text);
+    if (!start_walk(scratch, start) || !resolve_on(scratch, start, text)) {
+        return false;
+    }
+    /* Where no link was followed, `..` took the same names away as it would in the text. */
+    if (!dotdot || (place->readable && place->links == 0)) {
+        return add_place(scratch, origin, reading);
+    }
+    path_resolve(place, start->text, text, PATH_TEXTUAL);
+    if (!call_spend(scratch, place->work) || !add_place(scratch, origin, reading)) {
+        return false;
+    }
+    reading.mode = PATH_KERNEL;
+    return resolve_on(scratch, start, text) && add_place(scratch, origin, reading);
+}
+
+static bool add_absolute(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                         struct slice text)
+{
+    if (!scratch->top.usable) {
+        scratch->top = start_of(SLICE("/"));
+    }
+    return add_from(scratch, origin, reading, &scratch->top, text);
+}
+
+/* Whether a start holds an entry that is named `~`. */
+static bool holds_tilde(struct scratch *scratch, struct path_start *start, bool *ret_holds)
+{
+    struct path_resolved *place = scratch->workspace;
+    *ret_holds = false;
+    if (!start->usable) {
+        return true;
+    }
+    if (!start_walk(scratch, start) || !resolve_on(scratch, start, SLICE("~"))) {
+        return false;
+    }
+    *ret_holds = !place->readable || place->exists || place->link_len > 0;
+    return true;
+}
+
+static bool add_relative(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                         struct starts *starts, struct slice text)
+{
+    bool tilde = path_is_home(text);
+    for (size_t i = 0; i < starts->count; i++) {
+        struct origin plain = *origin;
+        bool holds = true;
+        if (tilde && !origin->to->aside && scratch->interest != NULL &&
+            !holds_tilde(scratch, &starts->list[i], &holds)) {
+            return false;
+        }
+        if (!holds && origin->aside == NULL) {
+            continue;
+        }
+        plain.to = holds ? origin->to : origin->aside;
+        reading.start = starts->list[i].text;
+        if (!add_from(scratch, &plain, reading, &starts->list[i], text)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- The forms of a string ---- */
+
+static bool add_home(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                     struct slice text)
+{
+    reading.form = READING_FORM_HOME;
+    if (scratch->home.text.ptr == NULL) {
+        scratch->home = start_of(scratch->base->home);
+    }
+    if (!add_from(scratch, origin, reading, &scratch->home, path_below_home(text))) {
+        return false;
+    }
+    if (scratch->base->server_home.len == 0 || aside_of(origin) == NULL) {
+        return true;
+    }
+    if (scratch->server_home.text.ptr == NULL) {
+        scratch->server_home = start_of(scratch->base->server_home);
+    }
+    const struct origin servers = {.value = origin->value, .to = aside_of(origin)};
+    return add_from(scratch, &servers, reading, &scratch->server_home, path_below_home(text));
+}
+
+/* Below the home directory of the user that a text names. */
+static bool add_user_home(struct scratch *scratch, const struct origin *origin, struct reading reading,
+                          struct slice text)
+{
+    struct slice user, rest;
+    if (aside_of(origin) == NULL || !path_is_user_home(text, &user, &rest)) {
+        return true;
+    }
+    buf_reset(&scratch->user);
+    if (!call_spend(scratch, 256) || !path_user_home(user, &scratch->user)) {
+        return scratch->fault == READINGS_OK;
+    }
+    struct path_start start = start_of(arena_copy(&scratch->out->arena, buf_slice_of(&scratch->user)));
+    if (start.text.ptr == NULL) {
+        return call_no_memory(scratch);
+    }
+    reading.form = READING_FORM_USER_HOME;
+    const struct origin users = {.value = origin->value, .to = aside_of(origin)};
+    return add_from(scratch, &users, reading, &start, rest);
+}
+
+struct form {
+    enum reading_form form;
+    struct slice text;
+};
+
+#define FORMS_MOST 3
+
+static struct slice keep_form(struct slice text, char *room, size_t size)
+{
+    if (text.len > size) {
+        text.len = size; /* too long for a path in any case */
+    }
+    memcpy(room, text.ptr, text.len);
+    return (struct slice){room, text.len};
+}
+
+/* The text as written, and its normal forms where they differ from that. */
+static size_t find_forms(struct scratch *scratch, enum reading_form written, struct slice text,
+                         struct form forms[FORMS_MOST])
+{
+    size_t count = 1;
+    struct slice form;
+    forms[0] = (struct form){written, text};
+    if (path_is_ascii(text)) {
+        return count;
+    }
+    if (path_normal_form(scratch->unicode, text, PATH_NORMAL_NFC, &form)) {
+        forms[count++] = (struct form){READING_FORM_NFC, keep_form(form, scratch->nfc, sizeof(scratch->nfc))};
+    }
+    if (path_normal_form(scratch->unicode, text, PATH_NORMAL_NFD, &form) &&
+        !(count > 1 && slice_eq(form, forms[1].text))) {
+        forms[count++] = (struct form){READING_FORM_NFD, keep_form(form, scratch->nfd, sizeof(scratch->nfd))};
+    }
+    return count;
 }
 
 static bool is_sound(struct slice text)
@@ -333,173 +447,64 @@ static bool is_sound(struct slice text)
     return text.len <= LIMIT_PATH_BYTES && (text.len == 0 || memchr(text.ptr, '\0', text.len) == NULL);
 }
 
-/* From a text that is no absolute path, or is unsound, each relative string is unreadable. */
-static struct path_start start_of(struct slice text)
+bool places_add_plain(struct scratch *scratch, const struct origin *origin, struct starts *starts,
+                      struct slice text)
 {
-    bool usable = is_sound(text) && text.len > 0 && text.ptr[0] == '/';
-    return (struct path_start){.text = text, .usable = usable, .dotdot = usable && path_has_dotdot(text)};
-}
-
-/* Adds `text`, from `outer` unless that is empty, unless an earlier start has the same text. */
-static bool add_start(struct scratch *scratch, struct slice outer, struct slice text)
-{
-    size_t joint = outer.len == 0 ? 0 : outer.len + 1;
-    char *copy = arena_alloc(&scratch->out->arena, joint + text.len);
-    if (copy == NULL) {
-        return false;
-    }
-    if (joint > 0) {
-        memcpy(copy, outer.ptr, outer.len);
-        copy[outer.len] = '/';
-    }
-    if (text.len > 0) {
-        memcpy(copy + joint, text.ptr, text.len);
-    }
-    struct path_start start = start_of((struct slice){copy, joint + text.len});
-    for (size_t i = 0; i < scratch->start_count; i++) {
-        if (slice_eq(scratch->starts[i].text, start.text)) {
-            return true;
-        }
-    }
-    scratch->starts[scratch->start_count++] = start;
-    return true;
-}
-
-/* The working directory and the roots, then a base argument's text: from each of these if it is relative. */
-static bool make_starts(struct scratch *scratch)
-{
-    const struct path_base *base = scratch->base;
-    struct arena *arena = &scratch->out->arena;
-    size_t own = 1 + base->root_count;
-    scratch->starts = arena_array(arena, own * (1 + BASE_NAMES), sizeof(*scratch->starts));
-    scratch->start_count = 0;
-    if (scratch->starts == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < own; i++) {
-        if (!add_start(scratch, SLICE(""), i == 0 ? base->cwd : base->roots[i - 1])) {
-            return false;
-        }
-    }
-    own = scratch->start_count;
-    for (size_t i = 0; i < BASE_NAMES; i++) {
-        const struct json_value *value =
-            json_get_slice(scratch->call->doc, scratch->call->input, base_names[i]);
-        if (!json_is(value, JSON_STRING)) {
-            continue;
-        }
-        struct slice text = json_str(value);
-        bool absolute = text.len > 0 && text.ptr[0] == '/';
-        for (size_t j = 0; j < (absolute ? 1 : own); j++) {
-            if (!add_start(scratch, absolute ? SLICE("") : scratch->starts[j].text, text)) {
-                return false;
-            }
-        }
-    }
-    scratch->starts_made = true;
-    return true;
-}
-
-/* ---- Strings ---- */
-
-/* The kernel's way from a start that was walked. */
-static bool resolve_on(struct scratch *scratch, const struct path_start *start, struct slice text)
-{
-    struct path_resolved *place = scratch->out->workspace;
-    if (!start->readable) {
-        place->readable = false;
-        return true;
-    }
-    path_resolve_on(place, start, text);
-    return spend(scratch);
-}
-
-/* One form, sound, from one start, both ways. */
-static bool add_from(struct scratch *scratch, struct reading reading, bool tree, struct path_start *start,
-                     struct slice text)
-{
-    struct path_resolved *place = scratch->out->workspace;
-    bool dotdot = start->dotdot || path_has_dotdot(text);
-    reading.mode = PATH_TEXTUAL;
-    if (!start->usable) {
-        return add_unreadable(scratch, reading);
-    }
-    if (!walk_start(scratch, start) || !resolve_on(scratch, start, text)) {
-        return false;
-    }
-    /* Where no link was followed, `..` took the same names away as it would in the text. */
-    if (!dotdot || (place->readable && place->links == 0)) {
-        return add_place(scratch, reading, tree);
-    }
-    path_resolve(place, start->text, text, PATH_TEXTUAL);
-    if (!spend(scratch) || !add_place(scratch, reading, tree)) {
-        return false;
-    }
-    reading.mode = PATH_KERNEL;
-    return resolve_on(scratch, start, text) && add_place(scratch, reading, tree);
-}
-
-static bool add_absolute(struct scratch *scratch, struct reading reading, bool tree, struct slice text)
-{
-    if (!scratch->top.usable) {
-        scratch->top = start_of(SLICE("/"));
-    }
-    return add_from(scratch, reading, tree, &scratch->top, text);
-}
-
-static bool add_relative(struct scratch *scratch, struct reading reading, bool tree, struct slice text)
-{
-    if (!scratch->starts_made && !make_starts(scratch)) {
-        return false;
-    }
-    for (size_t i = 0; i < scratch->start_count; i++) {
-        reading.start = scratch->starts[i].text;
-        if (!add_from(scratch, reading, tree, &scratch->starts[i], text)) {
-            return false;
-        }
-    }
-    if (!path_is_home(text)) {
-        return true;
-    }
-    if (scratch->home.text.ptr == NULL) {
-        scratch->home = start_of(scratch->base->home);
-    }
-    reading.form = READING_FORM_HOME;
-    reading.start = (struct slice){NULL, 0};
-    return add_from(scratch, reading, tree, &scratch->home, path_below_home(text));
-}
-
-bool places_add_plain(struct scratch *scratch, struct origin origin, struct slice text)
-{
-    struct reading reading = {
-        .name = scratch->name,
-        .value = origin.value,
-        .form = READING_FORM_WRITTEN,
-    };
+    struct reading reading = {.value = origin->value};
+    struct form forms[FORMS_MOST];
     if (!is_sound(text)) {
-        return add_unreadable(scratch, reading);
+        return add_unreadable(scratch, origin->to, reading);
     }
-    if (text.len > 0 && text.ptr[0] == '/') {
-        return add_absolute(scratch, reading, origin.tree, text);
+    bool absolute = text.len > 0 && text.ptr[0] == '/';
+    size_t count = find_forms(scratch, READING_FORM_WRITTEN, text, forms);
+    if (count > 1 && !call_spend(scratch, text.len * 4)) {
+        return false;
     }
-    return add_relative(scratch, reading, origin.tree, text);
+    for (size_t i = 0; i < count && !origin->home_only; i++) {
+        reading.form = (uint8_t)forms[i].form;
+        if (absolute ? !add_absolute(scratch, origin, reading, forms[i].text)
+                     : !add_relative(scratch, origin, reading, starts, forms[i].text)) {
+            return false;
+        }
+    }
+    reading.start = (struct slice){NULL, 0};
+    for (size_t i = 0; i < count && path_is_home(text); i++) {
+        if (!add_home(scratch, origin, reading, forms[i].text)) {
+            return false;
+        }
+    }
+    return text.len == 0 || text.ptr[0] != '~' || origin->home_only ||
+           add_user_home(scratch, origin, reading, text);
 }
 
-bool places_add_uri(struct scratch *scratch, struct origin origin, struct slice text)
+bool places_add_absolute(struct scratch *scratch, const struct origin *origin, enum reading_form form,
+                         struct slice text)
 {
-    struct reading reading = {
-        .name = scratch->name,
-        .value = origin.value,
-        .form = READING_FORM_URI,
-    };
+    struct reading reading = {.value = origin->value};
+    struct form forms[FORMS_MOST];
+    if (!is_sound(text)) {
+        return add_unreadable(scratch, origin->to, reading);
+    }
+    size_t count = find_forms(scratch, form, text, forms);
+    for (size_t i = 0; i < count; i++) {
+        reading.form = (uint8_t)forms[i].form;
+        if (!add_absolute(scratch, origin, reading, forms[i].text)) {
+            return false;
+        }
+    }
+    return count == 1 || call_spend(scratch, text.len * 4);
+}
+
+bool places_add_uri(struct scratch *scratch, const struct origin *origin, struct slice text)
+{
     buf_reset(&scratch->uri);
     enum path_uri uri = path_decode_uri(text, &scratch->uri);
     if (!buf_ok(&scratch->uri)) {
-        return false;
+        return call_no_memory(scratch);
     }
-    struct slice path = buf_slice_of(&scratch->uri);
-    if (uri != PATH_URI_OK || !is_sound(path)) {
-        return add_unreadable(scratch, reading);
+    if (uri != PATH_URI_OK) {
+        return add_unreadable(scratch, origin->to,
+                              (struct reading){.value = origin->value, .form = READING_FORM_URI});
     }
-    return add_absolute(scratch, reading, origin.tree, path);
+    return places_add_absolute(scratch, origin, READING_FORM_URI, buf_slice_of(&scratch->uri));
 }

@@ -1,332 +1,342 @@
-/* The walk over a call's input: which of its strings are paths, in the order of the readings. */
+/* The readings of a call, put together from what it names: each name with each command, path and host, then what is
+ * read aside. */
+#include "call/readings.h"
+
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "call/internal.h"
 
-/* What a value is, from the names above it. Arrays hand it on; objects hand on only that they are part of a
- * base or a tree argument, and their members' own names say the rest. */
-enum context {
-    CONTEXT_PATH = 1,
-    CONTEXT_URI = 2, /* of its strings only file: URIs count */
-    CONTEXT_BASE = 4,
-    CONTEXT_TREE = 8,
-    CONTEXT_SURE_PATH = 16, /* not for a workspace file's sake alone */
-    CONTEXT_SURE_TREE = 32,
-    CONTEXT_OF_OBJECTS = CONTEXT_BASE | CONTEXT_TREE | CONTEXT_SURE_TREE,
-};
+/* What a large call took beyond this is given back before the next. */
+#define KEPT_BYTES      ((size_t)1 << 20)
+#define KEPT_READINGS   ((size_t)1 << 11)
+#define READINGS_MEMORY ((size_t)1 << 30)
 
-struct frame {
-    uint32_t end; /* the index behind the container */
-    uint8_t context;
-    bool object;
-};
+/* ---- For a process ---- */
 
-struct walk {
-    struct scratch *scratch;
-    const struct argument_view *view;
-    const struct json_doc *doc;
-    unsigned depth;
-    struct frame frames[LIMIT_JSON_DEPTH];
-};
+static bool make_parts(struct scratch *scratch)
+{
+    scratch->workspace = calloc(1, sizeof(*scratch->workspace));
+    scratch->files = path_files_create();
+    scratch->unicode = path_unicode_create();
+    scratch->walker = path_walker_create();
+    scratch->globber = path_globber_create(scratch->walker);
+    scratch->reader = command_reader_create();
+    scratch->command_state = commands_create();
+    buf_init(&scratch->uri, LIMIT_MESSAGE_BYTES);
+    buf_init(&scratch->text, LIMIT_MESSAGE_BYTES);
+    buf_init(&scratch->user, LIMIT_MESSAGE_BYTES);
+    json_init(&scratch->inner);
+    scratch->aside.aside = true;
+    return scratch->workspace != NULL && scratch->files != NULL && scratch->unicode != NULL &&
+           scratch->walker != NULL && scratch->globber != NULL && scratch->reader != NULL &&
+           scratch->command_state != NULL && random_bytes(&scratch->seed, sizeof(scratch->seed));
+}
 
 bool readings_init(struct readings *readings)
 {
     *readings = (struct readings){.list = NULL};
-    arena_init(&readings->arena, 0);
-    struct scratch *scratch = calloc(1, sizeof(*scratch));
-    readings->workspace = malloc(sizeof(*readings->workspace));
-    readings->scratch = scratch;
-    if (scratch == NULL || readings->workspace == NULL || !places_init(scratch)) {
+    arena_init(&readings->arena, READINGS_MEMORY);
+    readings->scratch = calloc(1, sizeof(*readings->scratch));
+    if (readings->scratch == NULL || !make_parts(readings->scratch)) {
         readings_finish(readings);
         return false;
     }
-    scratch->out = readings;
+    readings->scratch->out = readings;
     return true;
+}
+
+static void finish_scratch(struct scratch *scratch)
+{
+    for (unsigned i = 0; i < scratch->texts_made; i++) {
+        json_finish(&scratch->texts[i]);
+    }
+    json_finish(&scratch->inner);
+    sink_finish(&scratch->paths);
+    sink_finish(&scratch->hosts);
+    sink_finish(&scratch->aside);
+    starts_finish(&scratch->starts);
+    starts_finish(&scratch->directories);
+    path_names_destroy(scratch->components);
+    path_globber_destroy(scratch->globber);
+    path_walker_destroy(scratch->walker);
+    path_unicode_destroy(scratch->unicode);
+    path_files_destroy(scratch->files);
+    command_reader_destroy(scratch->reader);
+    commands_destroy(scratch->command_state);
+    buf_finish(&scratch->uri);
+    buf_finish(&scratch->text);
+    buf_finish(&scratch->user);
+    free(scratch->items);
+    free(scratch->ids);
+    free(scratch->workspace);
+    free(scratch);
 }
 
 void readings_finish(struct readings *readings)
 {
-    struct scratch *scratch = readings->scratch;
-    if (scratch != NULL) {
-        for (unsigned i = 0; i < scratch->texts_made; i++) {
-            json_finish(&scratch->texts[i]);
-        }
-        places_finish(scratch);
-        free(scratch);
+    if (readings->scratch != NULL) {
+        finish_scratch(readings->scratch);
     }
-    free(readings->workspace);
     free(readings->list);
     arena_finish(&readings->arena);
     *readings = (struct readings){.list = NULL};
 }
 
-/* ---- Strings ---- */
+/* ---- What all files count ---- */
 
-static bool is_json_space(char c)
+bool call_no_memory(struct scratch *scratch)
 {
-    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    scratch->fault = READINGS_NO_MEMORY;
+    return false;
 }
 
-/* Whether a text may be a non-empty array of strings: worth a parse. */
-static bool looks_like_array(struct slice text)
+bool call_over_limit(struct scratch *scratch)
 {
-    while (text.len > 0 && is_json_space(text.ptr[0])) {
-        text = slice_from(text, 1);
-    }
-    while (text.len > 0 && is_json_space(text.ptr[text.len - 1])) {
-        text.len--;
-    }
-    return text.len >= 4 && text.ptr[0] == '[' && text.ptr[text.len - 1] == ']';
+    scratch->fault = READINGS_OVER_LIMIT;
+    return false;
 }
 
-static enum readings_result take_string(struct scratch *scratch, struct slice text, unsigned context,
-                                        uint32_t value, unsigned level);
-
-/* Reads the elements when a text is that of a non-empty array of strings. */
-static enum readings_result take_array_text(struct scratch *scratch, struct slice text, unsigned context,
-                                            uint32_t value, unsigned level)
+bool call_spend(struct scratch *scratch, size_t work)
 {
-    if (level == TEXT_LEVELS) {
-        return READINGS_OVER_LIMIT;
-    }
-    if (level == scratch->texts_made) {
-        json_init(&scratch->texts[scratch->texts_made++]);
-    }
-    struct json_doc *doc = &scratch->texts[level];
-    const struct json_options options = {.max_depth = 1, .max_bytes = LIMIT_MESSAGE_BYTES};
-    struct json_error error;
-    if (!json_parse(doc, text, &options, &error)) {
-        return error.code == JSON_ERROR_MEMORY ? READINGS_NO_MEMORY : READINGS_OK;
-    }
-    const struct json_value *root = json_root(doc), *v;
-    if (!json_is(root, JSON_ARRAY)) {
-        return READINGS_OK;
-    }
-    for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {
-        if (v->type != JSON_STRING) {
-            return READINGS_OK;
-        }
-    }
-    for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {
-        enum readings_result result = take_string(scratch, json_str(v), context, value, level + 1);
-        if (result != READINGS_OK) {
-            return result;
-        }
-    }
-    return READINGS_OK;
+    scratch->work += work;
+    return scratch->work <= LIMIT_CALL_WORK || call_over_limit(scratch);
 }
 
-/* Notes that the call has a path, so that the reading without one is none of it. A base leaves that open, and
- * so does what only a workspace file calls a path: an agent that could take a reading away could loosen. */
-static void note_path(struct scratch *scratch, unsigned context, bool uri)
+bool call_count_string(struct scratch *scratch)
 {
-    bool sure = uri || (context & CONTEXT_SURE_PATH) != 0;
-    scratch->other_paths = scratch->other_paths || (sure && (context & CONTEXT_BASE) == 0);
+    scratch->strings++;
+    return scratch->strings <= LIMIT_CALL_PATHS || call_over_limit(scratch);
 }
 
-/* `level` counts the array texts around the string; each of them doubles the text, so they are few. */
-static enum readings_result take_string(struct scratch *scratch, struct slice text, unsigned context,
-                                        uint32_t value, unsigned level)
+bool call_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
 {
-    bool uri = path_is_uri(text);
-    bool plain = (context & CONTEXT_PATH) != 0 && (uri || (context & CONTEXT_URI) == 0);
-    if (uri || plain) {
-        if (++scratch->strings > LIMIT_CALL_PATHS) {
-            return READINGS_OVER_LIMIT;
-        }
-        struct origin origin = {value, (context & CONTEXT_TREE) != 0};
-        bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
-        note_path(scratch, context, uri);
-        if ((resolve && uri && !places_add_uri(scratch, origin, text)) ||
-            (resolve && plain && !places_add_plain(scratch, origin, text))) {
-            return READINGS_NO_MEMORY;
-        }
+    if (count < *cap) {
+        return true;
     }
-    return looks_like_array(text) ? take_array_text(scratch, text, context, value, level) : READINGS_OK;
+    size_t more = *cap == 0 ? 16 : *cap * 2;
+    void *grown = count >= most ? NULL : realloc(*array, more * size);
+    if (grown == NULL) {
+        return false;
+    }
+    *array = grown;
+    *cap = more;
+    return true;
 }
 
-/* ---- The walk ---- */
+/* ---- What the rules can look at ---- */
 
-static unsigned member_context(const struct walk *walk, struct slice name)
+/* Whether some rule has all of `with` and none of `without`. */
+static bool some_rule(uint32_t classes, unsigned with, unsigned without)
 {
-    const struct frame *frame = &walk->frames[walk->depth - 1];
-    unsigned context = frame->context & CONTEXT_OF_OBJECTS;
-    enum argument_claim path = argument_is_path(walk->view, name);
-    if (path != ARGUMENT_CLAIM_NONE) {
-        context |= CONTEXT_PATH | (path == ARGUMENT_CLAIM_SURE ? CONTEXT_SURE_PATH : 0u);
-    }
-    if (name.len == 3 && slice_eq_ascii_case(name, SLICE("uri"))) {
-        context |= CONTEXT_URI;
-    }
-    if (walk->depth == 1 && is_base_name(name)) {
-        context |= CONTEXT_PATH | CONTEXT_BASE;
-    }
-    bool may_be_tree = walk->depth == 1 && (walk->view->built_in_tree || walk->view->changed);
-    enum argument_claim tree = may_be_tree ? argument_is_tree(walk->view, name) : ARGUMENT_CLAIM_NONE;
-    if (tree != ARGUMENT_CLAIM_NONE) {
-        context |= CONTEXT_PATH | CONTEXT_TREE;
-        context |= tree == ARGUMENT_CLAIM_SURE ? CONTEXT_SURE_PATH | CONTEXT_SURE_TREE : 0u;
-    }
-    return context;
-}
-
-static enum readings_result take_scalar(struct walk *walk, const struct json_value *v, unsigned context,
-                                        bool argument)
-{
-    struct scratch *scratch = walk->scratch;
-    uint32_t value = (uint32_t)(v - walk->doc->values);
-    bool resolve = (scratch->flags & READINGS_NO_RESOLVE) == 0;
-    if (v->type == JSON_STRING) {
-        return take_string(scratch, json_str(v), context, value, 0);
-    }
-    if (v->type == JSON_NULL) {
-        if (!argument || (context & CONTEXT_TREE) == 0) {
-            return READINGS_OK;
-        }
-        /* It is a path because it is a tree, whatever else its name is. */
-        context &= ~(unsigned)(CONTEXT_URI | ((context & CONTEXT_SURE_TREE) == 0 ? CONTEXT_SURE_PATH : 0));
-        return take_string(scratch, SLICE(""), context, value, 0);
-    }
-    if ((context & CONTEXT_PATH) == 0) {
-        return READINGS_OK;
-    }
-    note_path(scratch, context, false);
-    struct origin origin = {value, false};
-    return resolve && !places_add_unreadable(scratch, origin) ? READINGS_NO_MEMORY : READINGS_OK;
-}
-
-/* Values stand in the order of the text, so one pass over them is the walk; the frames say what each is in.
- */
-static enum readings_result walk_input(struct walk *walk, const struct json_value *input)
-{
-    const struct json_value *values = walk->doc->values;
-    uint32_t at = (uint32_t)(input - values) + 1;
-    walk->depth = 1;
-    walk->frames[0] = (struct frame){input->next, 0, true};
-    for (;;) {
-        while (walk->depth > 0 && at == walk->frames[walk->depth - 1].end) {
-            walk->depth--;
-        }
-        if (walk->depth == 0) {
-            return READINGS_OK;
-        }
-        const struct frame *frame = &walk->frames[walk->depth - 1];
-        unsigned context = frame->context;
-        bool argument = walk->depth == 1;
-        if (frame->object) {
-            context = member_context(walk, json_str(&values[at]));
-            at++;
-        }
-        const struct json_value *v = &values[at++];
-        if (v->type == JSON_ARRAY || v->type == JSON_OBJECT) {
-            if (walk->depth == LIMIT_JSON_DEPTH) {
-                return READINGS_OVER_LIMIT;
-            }
-            bool object = v->type == JSON_OBJECT;
-            walk->frames[walk->depth++] =
-                (struct frame){v->next, (uint8_t)(object ? context & CONTEXT_OF_OBJECTS : context), object};
-            continue;
-        }
-        enum readings_result result = take_scalar(walk, v, context, argument);
-        if (result != READINGS_OK) {
-            return result;
-        }
-    }
-}
-
-/* ---- Names ---- */
-
-static bool has_argument(const struct call *call, struct slice name)
-{
-    const struct json_value *v;
-    for (v = json_first(call->doc, call->input); v != NULL; v = json_right(call->doc, call->input, v)) {
-        if (slice_eq_ascii_case(json_str(v), name)) {
+    for (unsigned class = 0; class < READING_FIELD_CLASSES; class ++) {
+        if ((classes >> class & 1) != 0 && (class & with) == with && (class & without) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* A tree argument that is absent is as an empty string. */
-static bool add_absent_trees(struct scratch *scratch, const struct argument_view *view)
+/* A rule with command fields asks the command for its places, so what a command acts on is read aside for the others.
+ * An allow by path or host in front of a deny by command lets only that through which it names, so then, too. */
+static struct needs find_needs(const struct reading_interest *interest, unsigned flags)
 {
-    struct tree_position position = {0, 0};
-    struct slice name;
-    while (argument_next_tree(view, &position, &name)) {
-        if (has_argument(scratch->call, name)) {
+    const unsigned path = READING_FIELD_PATH, command = READING_FIELD_COMMAND, host = READING_FIELD_HOST,
+                   strict = READING_FIELD_STRICT;
+    struct needs needs = {.paths = (flags & READINGS_NO_RESOLVE) == 0};
+    if (interest != NULL) {
+        uint32_t classes = interest->classes;
+        bool bare = some_rule(classes, READING_FIELD_BARE, 0),
+             denies = some_rule(classes, strict | command, 0);
+        needs.paths = needs.paths && (bare || some_rule(classes, path, 0));
+        needs.commands = bare || some_rule(classes, command, 0);
+        needs.hosts = bare || some_rule(classes, host, 0);
+        needs.aside_paths = some_rule(classes, strict | path, command | host);
+        needs.aside_hosts = some_rule(classes, strict | host, command | path);
+        needs.command_paths = needs.aside_paths || (denies && some_rule(classes, path, command));
+        needs.command_hosts = needs.aside_hosts || (denies && some_rule(classes, host, command));
+        needs.command_places = some_rule(classes, path | command, 0);
+        needs.command_urls = some_rule(classes, host | command, 0);
+        needs.inner_commands = denies;
+        needs.commands = needs.commands || needs.command_paths || needs.command_hosts;
+    }
+    if ((flags & READINGS_REMOTE) != 0) {
+        needs.paths = needs.aside_paths = needs.command_paths = false;
+    }
+    if ((flags & READINGS_NO_RESOLVE) != 0) {
+        needs.aside_paths = needs.command_paths = false;
+    }
+    return needs;
+}
+
+static bool needs_any(const struct scratch *scratch)
+{
+    const struct needs *needs = &scratch->needs;
+    return scratch->interest == NULL || needs->paths || needs->commands || needs->hosts ||
+           needs->aside_paths || needs->aside_hosts;
+}
+
+/* ---- For a call, a name ---- */
+
+static void begin_call(struct scratch *scratch)
+{
+    struct readings *out = scratch->out;
+    if (out->arena.total > KEPT_BYTES) {
+        arena_finish(&out->arena);
+        arena_init(&out->arena, READINGS_MEMORY);
+    }
+    arena_reset(&out->arena);
+    if (out->cap > KEPT_READINGS) {
+        free(out->list);
+        out->list = NULL;
+        out->cap = 0;
+    }
+    out->count = 0;
+    out->strings = 0;
+    scratch->top = scratch->home = scratch->server_home = (struct path_start){.usable = false};
+    scratch->starts_made = false;
+    scratch->work = 0;
+    scratch->entries_left = LIMIT_TREE_ENTRIES;
+    scratch->fault = READINGS_OK;
+    path_names_destroy(scratch->components);
+    scratch->components = NULL;
+    if (scratch->needs.commands) {
+        command_reader_reset(scratch->reader);
+    }
+}
+
+static void begin_name(struct scratch *scratch, size_t name)
+{
+    scratch->name = (uint16_t)name;
+    scratch->strings = 0;
+    scratch->sure_paths = scratch->sure_commands = scratch->sure_hosts = false;
+    scratch->item_count = 0;
+    sink_clear(&scratch->paths);
+    sink_clear(&scratch->hosts);
+    sink_clear(&scratch->aside);
+    starts_clear(&scratch->directories);
+    commands_begin(scratch);
+}
+
+/* ---- Readings ---- */
+
+bool readings_append(struct scratch *scratch, struct reading reading)
+{
+    struct readings *out = scratch->out;
+    void *list = out->list;
+    reading.name = scratch->name;
+    if (out->count == LIMIT_READINGS) {
+        return call_over_limit(scratch);
+    }
+    if (!call_grow(&list, out->count, &out->cap, sizeof(reading), LIMIT_READINGS)) {
+        return call_no_memory(scratch);
+    }
+    out->list = list;
+    out->list[out->count++] = reading;
+    return true;
+}
+
+/* One command, or none, with each path and each host. */
+static bool append_with(struct scratch *scratch, const struct reading_command *command)
+{
+    const struct sink *paths = &scratch->paths, *hosts = &scratch->hosts;
+    for (size_t i = 0; i < paths->count; i++) {
+        for (size_t j = 0; j < hosts->count; j++) {
+            struct reading reading = paths->list[i];
+            reading.command = command;
+            reading.host_kind = hosts->list[j].host_kind;
+            reading.host = hosts->list[j].host;
+            reading.host_value = hosts->list[j].host_value;
+            if (!readings_append(scratch, reading)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* What the call names in each combination; where it may name none, none is one more. */
+static bool append_own(struct scratch *scratch)
+{
+    const struct reading no_path = {.kind = READING_NO_PATH}, no_host = {.host_kind = READING_NO_HOST};
+    if ((!(scratch->sure_paths && scratch->needs.paths) && !sink_append(scratch, &scratch->paths, no_path)) ||
+        (!scratch->sure_hosts && !sink_append(scratch, &scratch->hosts, no_host))) {
+        return false;
+    }
+    for (size_t i = 0; i < scratch->own_commands; i++) {
+        if (!append_with(scratch, scratch->commands[i])) {
+            return false;
+        }
+    }
+    bool none = !scratch->sure_commands || scratch->own_commands == 0;
+    return !none || append_with(scratch, NULL);
+}
+
+/* A string that is read aside says nothing new where the call itself names the same alone. */
+static bool append_aside(struct scratch *scratch)
+{
+    const struct sink *aside = &scratch->aside;
+    bool alone = scratch->own_commands == 0;
+    for (size_t i = 0; i < aside->count; i++) {
+        struct reading reading = aside->list[i];
+        bool host = reading.host_kind != READING_NO_HOST;
+        if (alone && !host && scratch->hosts.set.used == 0 && !scratch->hosts.unreadable &&
+            set_find(&scratch->paths.set, scratch->seed, reading.path) != NULL) {
             continue;
         }
-        if (argument_is_tree(view, name) == ARGUMENT_CLAIM_SURE) {
-            scratch->other_paths = true;
-        }
-        if ((scratch->flags & READINGS_NO_RESOLVE) == 0 &&
-            !places_add_plain(scratch, (struct origin){0, true}, SLICE(""))) {
+        reading.kind = host ? READING_NO_PATH : reading.kind;
+        reading.aside = true;
+        if (!readings_append(scratch, reading)) {
             return false;
         }
     }
     return true;
 }
 
-static enum readings_result make_for_name(struct scratch *scratch, const struct argument_view *view)
+static bool make_for_name(struct scratch *scratch)
 {
-    const struct call *call = scratch->call;
-    if (call->input != NULL && (scratch->flags & READINGS_REMOTE) == 0) {
-        struct walk walk = {.scratch = scratch, .view = view, .doc = call->doc};
-        enum readings_result result = walk_input(&walk, call->input);
-        if (result != READINGS_OK) {
-            return result;
-        }
-        if (!add_absent_trees(scratch, view)) {
-            return READINGS_NO_MEMORY;
-        }
+    if (scratch->call->input == NULL || !needs_any(scratch)) {
+        return readings_append(scratch, (struct reading){.kind = READING_NO_PATH});
     }
-    if (scratch->other_paths && (scratch->flags & READINGS_NO_RESOLVE) == 0) {
-        return READINGS_OK;
-    }
-    struct reading none = {.kind = READING_NO_PATH, .name = scratch->name};
-    return places_append(scratch, none) ? READINGS_OK : READINGS_NO_MEMORY;
+    return walk_input(scratch) && commands_resolve(scratch) && aside_read(scratch) && append_own(scratch) &&
+           commands_append_aside(scratch) && append_aside(scratch);
 }
 
 /* Most names of one call have the same arguments; the files are not looked at again for them. */
 static bool copy_for_name(struct scratch *scratch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        struct reading reading = scratch->out->list[i];
-        reading.name = scratch->name;
-        if (!places_append(scratch, reading)) {
+        if (!readings_append(scratch, scratch->out->list[i])) {
             return false;
         }
     }
     return true;
 }
 
-static enum readings_result make_all(struct scratch *scratch, const struct argument_lists *arguments)
+static bool make_all(struct scratch *scratch)
 {
     const struct call *call = scratch->call;
-    struct argument_view first = {.arguments = arguments};
+    struct argument_view first = {.arguments = scratch->arguments};
     size_t first_count = 0;
+    if (call->name_count > UINT16_MAX) {
+        return call_over_limit(scratch);
+    }
     for (size_t i = 0; i < call->name_count; i++) {
-        struct argument_view view = argument_view_of(arguments, &call->names[i]);
-        places_begin_name(scratch, (uint16_t)i);
-        if (i > 0 && argument_views_alike(&first, &view)) {
-            if (!copy_for_name(scratch, first_count)) {
-                return READINGS_NO_MEMORY;
-            }
-            continue;
-        }
-        enum readings_result result = make_for_name(scratch, &view);
-        if (result != READINGS_OK) {
-            return result;
+        begin_name(scratch, i);
+        scratch->view = argument_view_of(scratch->arguments, &call->names[i]);
+        bool alike = i > 0 && argument_views_alike(&first, &scratch->view);
+        if (alike ? !copy_for_name(scratch, first_count) : !make_for_name(scratch)) {
+            return false;
         }
         if (scratch->strings > scratch->out->strings) {
             scratch->out->strings = scratch->strings;
         }
         if (i == 0) {
-            first = view;
+            first = scratch->view;
             first_count = scratch->out->count;
         }
     }
-    return READINGS_OK;
+    return true;
 }
 
 enum readings_result readings_make(struct readings *readings, const struct call *call,
@@ -334,18 +344,20 @@ enum readings_result readings_make(struct readings *readings, const struct call 
                                    const struct path_prefixes *prefixes,
                                    const struct reading_interest *interest, unsigned flags)
 {
-    (void)interest;
     struct scratch *scratch = readings->scratch;
     scratch->call = call;
     scratch->base = base;
+    scratch->arguments = arguments;
     scratch->prefixes = prefixes;
+    scratch->interest = interest;
     scratch->flags = flags;
-    readings->strings = 0;
-    places_begin_call(scratch);
-    enum readings_result result =
-        call->name_count > UINT16_MAX ? READINGS_OVER_LIMIT : make_all(scratch, arguments);
-    if (result != READINGS_OK) {
+    scratch->needs = find_needs(interest, flags);
+    begin_call(scratch);
+    bool good =
+        path_files_look(scratch->files, prefixes, (flags & READINGS_STILL) != 0) || call_no_memory(scratch);
+    if (!good || !make_all(scratch)) {
         readings->count = 0;
+        return scratch->fault;
     }
-    return scratch->over ? READINGS_OVER_LIMIT : result;
+    return READINGS_OK;
 }

@@ -9,6 +9,7 @@
 #include "call/call.h"
 #include "path/path.h"
 
+struct url_pattern;
 struct command; /* command/command.h: its words, whether it is open, assigned, or unreadable and where */
 
 /* What stands in a reading's place for a path. */
@@ -98,12 +99,15 @@ enum reading_fields {
 };
 struct reading_interest {
     uint32_t classes; /* for each rule the bit whose number is its enum reading_fields, added up */
-    const struct slice
-        *components; /* each distinct pathComponent of the loaded rules, of every effect, as written */
+    /* Each distinct pathComponent, as written, and each distinct `host` of the loaded rules, of every effect. */
+    const struct slice *components;
     size_t component_count;
-    const struct slice
-        *hosts; /* each distinct `host` of the loaded rules, of every effect, canonical, with `*.` */
+    const struct url_pattern *hosts;
     size_t host_count;
+    /* Of the denies and requires: each distinct first word of a `command` or `commandPrefix`. NULL when one of
+     * these rules has a command field and may meet any program. */
+    const struct slice *programs;
+    size_t program_count;
 };
 
 /* The readings of one call, in the order of SPEC.md section 4, equal ones once. Owns them until the next
@@ -112,15 +116,13 @@ struct readings {
     struct reading *list;
     size_t count, cap;
     struct arena arena;
-    struct path_resolved *workspace;
-    size_t strings; /* how many strings were read as paths */
-    void *scratch;  /* the room's own */
+    size_t strings;          /* how many strings were read as paths */
+    struct scratch *scratch; /* the room's own */
 };
 
 enum readings_result {
     READINGS_NO_MEMORY = 0, /* deny */
-    READINGS_OVER_LIMIT, /* deny: more than LIMIT_CALL_PATHS strings are read as paths, or they are more work
-                            than LIMIT_CALL_WORK */
+    READINGS_OVER_LIMIT,    /* deny: a limit of SPEC.md section 12 */
     READINGS_OK,
 };
 
@@ -128,6 +130,8 @@ enum readings_flags {
     READINGS_REMOTE = 1,     /* the server's paths are not this machine's: no path argument is read */
     READINGS_NO_RESOLVE = 2, /* no rule can depend on a path: count the strings, look at no file, give one
                                 reading without a path for each name */
+    READINGS_STILL = 4, /* no call can have run since these readings were made last, or the policy was loaded:
+                                what files the prefixes are is not looked up again */
 };
 
 MUST_USE bool readings_init(struct readings *readings);

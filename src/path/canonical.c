@@ -35,12 +35,10 @@ static enum look look_at(int dir, const char *path, struct path_step *ret_step)
     if (S_ISLNK(st.st_mode)) {
         return LOOK_LINK;
     }
-    bool directory = S_ISDIR(st.st_mode);
     *ret_step = (struct path_step){
         .dev = st.st_dev,
         .ino = st.st_ino,
-        .directory = directory,
-        .linked = !directory && st.st_nlink > 1,
+        .directory = S_ISDIR(st.st_mode),
     };
     return LOOK_FOUND;
 }
@@ -162,10 +160,22 @@ static void go_up(struct path_resolved *r)
     }
 }
 
+static bool is_only_slashes(struct slice text)
+{
+    while (text.len > 0 && text.ptr[0] == '/') {
+        text = slice_from(text, 1);
+    }
+    return text.len == 0;
+}
+
 /* Goes on with the text of the link at the end of the path, which is `parent` bytes long without it. */
 static bool follow(struct path_resolved *r, size_t parent)
 {
     struct slice target;
+    if (r->rest_count == 1 && is_only_slashes(r->rest[0])) {
+        memcpy(r->link, r->text, r->len);
+        r->link_len = r->len;
+    }
     if (path_is_under((struct slice){r->text, r->len}, SLICE("/proc")) || r->links == LIMIT_LINKS ||
         !read_target(r->held, from_held(r), r->targets[r->links], &target)) {
         return false;
@@ -240,6 +250,7 @@ static bool walk(struct path_resolved *r)
 static void finish(struct path_resolved *r)
 {
     r->work = 0;
+    r->link_len = 0;
     r->readable = walk(r);
     let_go(r);
     r->exists = r->readable && r->steps[r->step_count - 1].end == r->len;
@@ -250,6 +261,7 @@ static bool begin(struct path_resolved *r)
     r->readable = r->exists = false;
     r->links = 0;
     r->work = 0;
+    r->link_len = 0;
     r->rest_count = 0;
     r->held = AT_FDCWD;
     go_to_root(r);

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "path/internal.h"
 
 struct node {
@@ -38,11 +39,7 @@ struct path_prefix_tables {
     uint32_t node_count, node_cap;
     struct edge *edges;
     uint32_t edge_mask;
-    uint32_t *by_file; /* ids, by device and inode; the first of each file */
-    uint32_t file_mask;
-    uint32_t *next_of_file; /* by id - 1 */
-    uint32_t *files;        /* ids of those that were no directories */
-    uint32_t file_count;
+    uint64_t serial;
     struct loading *loading;
 };
 
@@ -66,7 +63,7 @@ struct path_prefixes *path_prefixes_create(void)
         tables->loading->steps = calloc(EDGES_LEAST / 2, sizeof(*tables->loading->steps));
     }
     if (tables->nodes == NULL || tables->edges == NULL || tables->loading == NULL ||
-        tables->loading->steps == NULL) {
+        tables->loading->steps == NULL || !random_bytes(&tables->serial, sizeof(tables->serial))) {
         path_prefixes_destroy(prefixes);
         return NULL;
     }
@@ -95,9 +92,6 @@ void path_prefixes_destroy(struct path_prefixes *prefixes)
     arena_finish(&tables->texts);
     free(tables->nodes);
     free(tables->edges);
-    free(tables->by_file);
-    free(tables->next_of_file);
-    free(tables->files);
     free(tables);
     free(prefixes->list);
     free(prefixes);
@@ -442,70 +436,13 @@ enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const 
     return PATH_PREFIX_OK;
 }
 
-/* ---- By file ---- */
-
-static uint32_t hash_file(dev_t dev, ino_t ino)
-{
-    return (uint32_t)mix(mix(0, (uint64_t)dev), (uint64_t)ino);
-}
-
 bool path_prefixes_seal(struct path_prefixes *prefixes)
 {
-    struct path_prefix_tables *tables = prefixes->tables;
-    uint32_t size = 16;
-    while (size < 2 * (uint64_t)prefixes->count) {
-        size *= 2;
-    }
-    tables->by_file = calloc(size, sizeof(*tables->by_file));
-    tables->next_of_file = calloc((size_t)prefixes->count + 1, sizeof(*tables->next_of_file));
-    tables->files = calloc((size_t)prefixes->count + 1, sizeof(*tables->files));
-    if (tables->by_file == NULL || tables->next_of_file == NULL || tables->files == NULL) {
-        return false;
-    }
-    tables->file_mask = size - 1;
-    for (uint32_t i = 0; i < prefixes->count; i++) {
-        if (!prefixes->list[i].exists || !prefixes->list[i].directory) {
-            tables->files[tables->file_count++] = i + 1;
-        }
-    }
-    /* From the last to the first, so that each chain is in the order of loading. */
-    for (uint32_t id = prefixes->count; id > 0; id--) {
-        const struct path_prefix *prefix = &prefixes->list[id - 1];
-        if (!prefix->exists) {
-            continue;
-        }
-        uint32_t at = hash_file(prefix->dev, prefix->ino) & tables->file_mask, first;
-        while ((first = tables->by_file[at]) != 0 && (prefixes->list[first - 1].dev != prefix->dev ||
-                                                      prefixes->list[first - 1].ino != prefix->ino)) {
-            at = (at + 1) & tables->file_mask;
-        }
-        tables->next_of_file[id - 1] = first;
-        tables->by_file[at] = id;
-    }
-    end_loading(tables);
+    end_loading(prefixes->tables);
     return true;
 }
 
-uint32_t path_prefixes_of_file(const struct path_prefixes *prefixes, dev_t dev, ino_t ino)
+uint64_t path_prefixes_serial(const struct path_prefixes *prefixes)
 {
-    const struct path_prefix_tables *tables = prefixes->tables;
-    uint32_t id;
-    for (uint32_t at = hash_file(dev, ino) & tables->file_mask; (id = tables->by_file[at]) != 0;
-         at = (at + 1) & tables->file_mask) {
-        if (prefixes->list[id - 1].dev == dev && prefixes->list[id - 1].ino == ino) {
-            break;
-        }
-    }
-    return id;
-}
-
-uint32_t path_prefixes_next_of_file(const struct path_prefixes *prefixes, uint32_t id)
-{
-    return prefixes->tables->next_of_file[id - 1];
-}
-
-const uint32_t *path_prefixes_files(const struct path_prefixes *prefixes, size_t *ret_count)
-{
-    *ret_count = prefixes->tables->file_count;
-    return prefixes->tables->files;
+    return prefixes->tables->serial;
 }

@@ -11,19 +11,12 @@ static bool is_passed_over(char c)
     return c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool is_blank(char c)
-{
-    return (unsigned char)c <= ' ';
-}
-
 /* What stands behind `file:`; ptr is NULL when the text does not begin so. *ret_exact: its letters stand
  * together.
  */
 static struct slice after_scheme(struct slice text, bool *ret_exact)
 {
-    while (text.len > 0 && is_blank(text.ptr[0])) {
-        text = slice_from(text, 1);
-    }
+    text = slice_from(text, path_space_before(text));
     size_t at = 0;
     for (const char *wanted = SCHEME; *wanted != '\0'; at++) {
         if (at == text.len) {
@@ -42,6 +35,11 @@ static struct slice after_scheme(struct slice text, bool *ret_exact)
 
 bool path_is_uri(struct slice text)
 {
+    /* Most strings can be told by their first byte. */
+    unsigned char first = text.len == 0 ? 'x' : (unsigned char)text.ptr[0];
+    if (first > ' ' && first < 0x7F && (first | 0x20) != 'f') {
+        return false;
+    }
     bool exact;
     return after_scheme(text, &exact).ptr != NULL;
 }
@@ -95,7 +93,7 @@ enum path_uri path_decode_uri(struct slice text, struct buf *ret_path)
         return PATH_URI_NONE;
     }
     /* Before the scheme too: a NUL anywhere makes the argument unreadable. */
-    if (memchr(text.ptr, '\0', text.len) != NULL || !exact || is_blank(text.ptr[text.len - 1])) {
+    if (memchr(text.ptr, '\0', text.len) != NULL || !exact || path_space_behind(text) > 0) {
         return PATH_URI_UNREADABLE;
     }
     if (slice_starts_with(rest, SLICE("//"))) {

@@ -17,8 +17,10 @@ static struct argument_view view_of(const char *server, const char *tool)
 
 static bool is_path(const char *server, const char *tool, const char *argument)
 {
+    static struct name_cache cache;
     struct argument_view view = view_of(server, tool);
-    return argument_is_path(&view, slice_of(argument));
+    bool built_in = (name_classes(&cache, slice_of(argument)) & NAME_PATH) != 0;
+    return argument_is(&view, ARGUMENT_PATHS, slice_of(argument), built_in) >= ARGUMENT_CLAIM_WORKSPACE;
 }
 
 /* The tree arguments in their order, with a space behind each. */
@@ -30,7 +32,7 @@ static const char *trees(const char *server, const char *tool)
     struct slice name;
     text[0] = '\0';
     while (argument_next_tree(&view, &position, &name)) {
-        CHECK(argument_is_tree(&view, name));
+        CHECK(argument_is_tree(&view, name) >= ARGUMENT_CLAIM_WORKSPACE);
         strncat(text, name.ptr, name.len);
         strcat(text, " ");
     }
@@ -91,6 +93,15 @@ static void changed_arguments(void)
     CHECK(is_path("a", "b", "both") && is_path(NULL, "a/b", "both"));
     CHECK(is_path("z", "a/b", "both") && !is_path(NULL, "b", "both"));
     CHECK(!is_path("a/", "b", "both") && !is_path("ab", "b", "both"));
+    /* A server's come between those of `*` and the tool's. */
+    change(ARGUMENT_PATHS, "v/*", "wide");
+    change(ARGUMENT_PATHS, "v/*", "-where");
+    CHECK(is_path("v", "any", "wide") && !is_path("v", "any", "where") && is_path("w", "any", "where"));
+    CHECK(!is_path("w", "any", "wide") && !is_path(NULL, "any", "wide"));
+    change(ARGUMENT_PATHS, "z", "-wide");
+    CHECK(!is_path("v", "z", "wide"));
+    CHECK(is_path(NULL, "t", "pa\xE2\x84\xAAth") == is_path(NULL, "t", "pakth"));
+    CHECK(is_path(NULL, "t", "\xC5\xBFrc"));
     change(ARGUMENT_PATHS, "t", "-uri");
     CHECK(!is_path(NULL, "t", "uri"));
     /* One list says nothing about the other. */
