@@ -5,6 +5,7 @@
 
 #include "fuzz.h"
 #include "mcp/call.h"
+#include "mcp/envelope.h"
 #include "mcp/line_buffer.h"
 #include "mcp/server_message.h"
 
@@ -118,10 +119,10 @@ static void check_message(struct json_doc *doc, struct call_maker *maker, struct
     }
     FUZZ_CHECK(memchr(line.ptr, '\r', line.len) == NULL);
     const struct json_value *root = json_root(doc);
-    static const char *const known[] = {"jsonrpc", "id", "method", "params", "result", "error"};
+
     size_t members = 0;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        members += json_get(doc, root, known[i]) != NULL;
+    for (enum member member = 0; member < MEMBER_COUNT; member++) {
+        members += json_get(doc, root, member_names[member]) != NULL;
     }
     FUZZ_CHECK(members == root->count && doc->duplicates == 0);
     FUZZ_CHECK(slice_is(json_str(json_get(doc, root, "jsonrpc")), "2.0"));
@@ -159,10 +160,14 @@ static void check_server_message(struct json_doc *doc, struct buf *scratch, stru
     scan_start(&scan);
     scan_feed(&scan, line);
     json_init(&other);
-    if (server_message_parse(doc, scratch, line)) {
+    const char *why = NULL;
+    enum server_text text = server_message_parse(doc, scratch, line, &why);
+    if (text != SERVER_TEXT_BROKEN) {
         struct server_message message = server_message_read(doc, json_root(doc));
         FUZZ_CHECK(message.kind != SERVER_MESSAGE_REQUEST ||
                    (message.id.kind != ID_NONE && message.method.ptr != NULL));
+        FUZZ_CHECK(message.kind != SERVER_MESSAGE_RESPONSE ||
+                   (message.result != NULL) != (message.error != NULL));
         /* In a copy that was mended an id may differ from the one that stands there. */
         if (json_root(doc)->type == JSON_OBJECT && doc->text.ptr == line.ptr &&
             has_plain_id(doc, json_root(doc), &plain)) {
@@ -171,7 +176,8 @@ static void check_server_message(struct json_doc *doc, struct buf *scratch, stru
                        slice_eq(found.text, plain.text));
         }
     } else {
-        (void)server_message_rescue(&scan, &other);
+        FUZZ_CHECK(why != NULL);
+        (void)server_message_rescue(&scan, &other, why);
     }
     json_finish(&other);
 }

@@ -58,12 +58,15 @@ struct held {
     uint8_t shown[APPROVAL_HASH]; /* hash of the canonical paths as shown */
 };
 
+#define GATE_CORRELATION_SIZE 17 /* sixteen hexadecimal digits and a NUL */
+
 struct outcome {
     uint32_t kind;    /* enum outcome_kind */
     uint32_t cause;   /* enum decision_cause */
     bool authored;    /* an authored rule decided; false: no rule matched */
     bool by_approval; /* allowed because people approved */
     struct held held;
+    char correlation[GATE_CORRELATION_SIZE]; /* of the call's events; empty: none was staged */
 };
 
 /* Judges a call. `prior`, if not NULL, is the claim of this very call whose request has ended: the call is
@@ -86,10 +89,18 @@ void gate_start_from(struct gate *gate, const struct path_base *base);
  * all: what a surface asks before it says more than "not denied". */
 bool gate_judged_by_rules(const struct gate *gate);
 
+/* A message as it came, for the journal: its bytes, or, of one that was not kept, its SHA-256 and length. */
+struct came {
+    struct slice bytes; /* ptr NULL: not kept */
+    const uint8_t *hash;
+    uint64_t length;
+};
+
 /* A call that could not even be read: `cause` CAUSE_MALFORMED (with a constant phrase) or CAUSE_OVER_LIMIT.
- * Always a deny; journalled with what is known (tool may be empty). */
+ * Always a deny; journalled with what is known (tool may be empty; `came` may be NULL). SPEC.md section 13. */
 struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,
-                                     struct slice phrase, const struct call_defaults *defaults);
+                                     struct slice phrase, const struct came *came,
+                                     const struct call_defaults *defaults);
 
 /* An event of a surface's own ("mcp.dropped", "mcp.server_request"). Staged like the others. */
 void gate_note(struct gate *gate, const struct event *event);

@@ -25,7 +25,7 @@ void ledger_close(struct ledger *ledger);
 
 struct times times_now(void);
 
-#define CORRELATION_SIZE 17
+#define CORRELATION_SIZE GATE_CORRELATION_SIZE
 void ledger_correlation(struct ledger *ledger, char ret_id[CORRELATION_SIZE]);
 
 /* Stages an event of a request. `by` and `answer` are a person's, or empty and NULL. */

@@ -1,4 +1,5 @@
 /* The way of one call through the door: readings, evaluation, people, journal. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -130,9 +131,9 @@ static void stage_decision(struct gate *gate, struct judged *judged, const char 
 }
 
 /* A deny is two events: all detail for the operator, then the sign that the agent was told nothing of it. */
-static struct outcome deny(struct gate *gate, struct judged *judged)
+static struct outcome deny_with(struct gate *gate, struct judged *judged, struct slice detail)
 {
-    stage_decision(gate, judged, "policy.deny", "deny", (struct slice){0});
+    stage_decision(gate, judged, "policy.deny", "deny", detail);
     struct event stripped = {
         .kind = "policy.deny.context_stripped",
         .tool = name_of(judged, &gate->decider.readings)->tool,
@@ -143,11 +144,18 @@ static struct outcome deny(struct gate *gate, struct judged *judged)
     };
     stage(gate, &stripped);
     gate->turn_flush = true;
-    return (struct outcome){
+    struct outcome outcome = {
         .kind = OUTCOME_DENY,
         .cause = judged->decision.cause,
         .authored = judged->decision.rule != NULL,
     };
+    memcpy(outcome.correlation, judged->correlation, sizeof(outcome.correlation));
+    return outcome;
+}
+
+static struct outcome deny(struct gate *gate, struct judged *judged)
+{
+    return deny_with(gate, judged, (struct slice){0});
 }
 
 static struct outcome deny_because(struct gate *gate, struct judged *judged, enum decision_cause cause,
@@ -162,11 +170,13 @@ static struct outcome deny_because(struct gate *gate, struct judged *judged, enu
 static struct outcome allow(struct gate *gate, struct judged *judged)
 {
     stage_decision(gate, judged, "policy.allow", "allow", (struct slice){0});
-    return (struct outcome){
+    struct outcome outcome = {
         .kind = OUTCOME_ALLOW,
         .authored = judged->decision.rule != NULL,
         .by_approval = judged->decision.by_approval,
     };
+    memcpy(outcome.correlation, judged->correlation, sizeof(outcome.correlation));
+    return outcome;
 }
 
 /* ---- People ---- */
@@ -566,9 +576,28 @@ struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
     return judge(gate, call, NULL, (struct slice){0}, false);
 }
 
-struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,
-                                     struct slice phrase, const struct call_defaults *defaults)
+/* {"bytes":N,"sha256":HEX} of a message; empty when nothing is known. The text lives in `room`. */
+static struct slice describe_came(const struct came *came, char *room, size_t size)
 {
+    uint8_t hash[HASH_SIZE];
+    char hex[HASH_HEX + 1];
+    if (came == NULL || (came->bytes.ptr == NULL && came->hash == NULL)) {
+        return (struct slice){0};
+    }
+    if (came->bytes.ptr != NULL && !hash_bytes(came->bytes, hash)) {
+        return (struct slice){0};
+    }
+    hash_to_hex(came->bytes.ptr != NULL ? hash : came->hash, hex);
+    unsigned long long length = came->bytes.ptr != NULL ? came->bytes.len : came->length;
+    int len = snprintf(room, size, "{\"bytes\":%llu,\"sha256\":\"%s\"}", length, hex);
+    return (struct slice){room, (size_t)len};
+}
+
+struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,
+                                     struct slice phrase, const struct came *came,
+                                     const struct call_defaults *defaults)
+{
+    char room[HASH_HEX + 64];
     struct call_name name = {defaults->server, defaults->server.ptr != NULL, tool};
     struct call call = {
         .names = &name,
@@ -583,7 +612,7 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
     buf_init(&reason, DETAIL_BYTES);
     decision_write_reason(&reason, gate->policy, &judged.decision);
     judged.reason = buf_slice_of(&reason);
-    struct outcome outcome = deny(gate, &judged);
+    struct outcome outcome = deny_with(gate, &judged, describe_came(came, room, sizeof(room)));
     buf_finish(&reason);
     return outcome;
 }

@@ -83,6 +83,7 @@ struct run {
     struct host_message message;
     struct gate *gate;
     struct call call;
+    struct slice text; /* the message as it came; ptr NULL: more than is kept */
 };
 
 static void sleep_ms(uint32_t ms)
@@ -173,7 +174,8 @@ static enum host_answer deny_unreadable(struct run *run)
                      : message->fault != NULL ? CAUSE_MALFORMED
                                               : CAUSE_INTERNAL;
     struct slice phrase = message->fault != NULL ? slice_of(message->fault) : (struct slice){"", 0};
-    (void)gate_judge_unreadable(run->gate, cause, tool, phrase, &defaults);
+    struct came came = {.bytes = run->text};
+    (void)gate_judge_unreadable(run->gate, cause, tool, phrase, &came, &defaults);
     (void)!gate_commit(run->gate);
     return HOST_DENY;
 }
@@ -283,6 +285,7 @@ static enum host_answer run_message(struct run *run, struct slice text)
 {
     const struct host_hook_options *options = run->options;
     struct host_places places = {.home = options->base.home};
+    run->text = run->message.over_limit ? (struct slice){0} : text;
     bool readable = !run->message.over_limit &&
                     host_message_read(&run->message, options->host, options->event, text, &places);
     emergency_event(run->message.event);

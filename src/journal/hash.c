@@ -7,6 +7,8 @@
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "journal/hash_internal.h"
 
+#include <stdlib.h>
+
 #include "journal/journal.h"
 
 bool hasher_begin(struct hasher *hasher)
@@ -28,6 +30,34 @@ bool hash_bytes(struct slice bytes, uint8_t ret_hash[HASH_SIZE])
 {
     struct hasher hasher;
     return hasher_begin(&hasher) && hasher_add(&hasher, bytes) && hasher_end(&hasher, ret_hash);
+}
+
+struct hash_stream {
+    struct hasher hasher;
+    bool whole; /* nothing has failed */
+};
+
+struct hash_stream *hash_begin(void)
+{
+    struct hash_stream *stream = malloc(sizeof(*stream));
+    if (stream != NULL) {
+        stream->whole = hasher_begin(&stream->hasher);
+    }
+    return stream;
+}
+
+void hash_add(struct hash_stream *stream, struct slice bytes)
+{
+    if (stream != NULL) {
+        stream->whole = hasher_add(&stream->hasher, bytes) && stream->whole;
+    }
+}
+
+bool hash_end(struct hash_stream *stream, uint8_t ret_hash[HASH_SIZE])
+{
+    bool whole = stream != NULL && stream->whole && hasher_end(&stream->hasher, ret_hash);
+    free(stream);
+    return whole;
 }
 
 /* The digits of four bytes at once, in the bytes of a word. */

@@ -18,6 +18,13 @@
 
 /* SHA-256. False only when libcrypto fails: deny then. */
 MUST_USE bool hash_bytes(struct slice bytes, uint8_t ret_hash[HASH_SIZE]);
+
+/* The same piece by piece, for what is too long to be kept. NULL without memory; hash_add and hash_end take
+ * that, and hash_end then fails. hash_end gives the stream back. */
+struct hash_stream *hash_begin(void);
+void hash_add(struct hash_stream *stream, struct slice bytes);
+MUST_USE bool hash_end(struct hash_stream *stream, uint8_t ret_hash[HASH_SIZE]);
+
 void hash_to_hex(const uint8_t hash[HASH_SIZE], char ret_hex[HASH_HEX + 1]);
 MUST_USE bool hash_from_hex(struct slice hex, uint8_t ret_hash[HASH_SIZE]); /* 64 lower-case digits */
 

@@ -14,6 +14,7 @@ void batch_init(struct batch *batch)
 {
     *batch = (struct batch){0};
     buf_init(&batch->answers, ANSWERS_CEILING);
+    arena_init(&batch->texts, 0);
 }
 
 void batch_finish(struct batch *batch)
@@ -21,6 +22,7 @@ void batch_finish(struct batch *batch)
     free(batch->lines);
     free(batch->pieces);
     buf_finish(&batch->answers);
+    arena_finish(&batch->texts);
     *batch = (struct batch){0};
 }
 
@@ -28,6 +30,7 @@ void batch_reset(struct batch *batch)
 {
     batch->count = 0;
     batch->staged = false;
+    arena_reset(&batch->texts);
     if (batch->answers.cap > ANSWERS_KEEP) {
         buf_finish(&batch->answers);
         buf_init(&batch->answers, ANSWERS_CEILING);
@@ -67,6 +70,23 @@ bool batch_add(struct batch *batch, struct slice raw, bool is_call)
     }
     batch_add_reserved(batch, raw, is_call);
     return true;
+}
+
+struct slice batch_keep(struct batch *batch, struct slice text)
+{
+    return arena_copy(&batch->texts, text);
+}
+
+bool batch_add_copy(struct batch *batch, struct slice line)
+{
+    struct slice copy = batch_keep(batch, line);
+    return copy.ptr != NULL && batch_add(batch, copy, false);
+}
+
+char batch_last(const struct batch *batch)
+{
+    struct slice raw = batch->lines[batch->count - 1].raw;
+    return raw.len > 0 ? raw.ptr[raw.len - 1] : '\0';
 }
 
 size_t batch_pieces(struct batch *batch)

@@ -15,6 +15,8 @@ bool call_maker_init(struct call_maker *maker, const struct call_defaults *defau
 {
     *maker = (struct call_maker){.defaults = defaults};
     json_init(&maker->empty);
+    json_init(&maker->bare);
+    buf_init(&maker->bare_text, LIMIT_MESSAGE_BYTES);
     struct json_options options = {.max_depth = 1, .max_bytes = 2};
     struct json_error error;
     return json_parse(&maker->empty, SLICE("{}"), &options, &error);
@@ -23,6 +25,8 @@ bool call_maker_init(struct call_maker *maker, const struct call_defaults *defau
 void call_maker_finish(struct call_maker *maker)
 {
     json_finish(&maker->empty);
+    json_finish(&maker->bare);
+    buf_finish(&maker->bare_text);
 }
 
 static bool params_mimic(const struct json_doc *doc, const struct json_value *params)
@@ -50,24 +54,72 @@ struct slice call_tool_of(const struct json_doc *doc, const struct message *mess
     return json_is(name, JSON_STRING) ? json_str(name) : (struct slice){0};
 }
 
+/* The members of `params` but `_meta`, as a document of the maker's. False without memory. */
+static bool take_meta_away(struct call_maker *maker, const struct json_doc *doc,
+                           const struct json_value *params)
+{
+    struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct json_error error;
+    char before = '{';
+    buf_reset(&maker->bare_text);
+    for (const struct json_value *key = json_first(doc, params); key != NULL;
+         key = json_right(doc, params, key)) {
+        if (slice_is(json_str(key), "_meta")) {
+            continue;
+        }
+        buf_byte(&maker->bare_text, before);
+        buf_slice(&maker->bare_text, json_text_of(doc, key));
+        buf_byte(&maker->bare_text, ':');
+        buf_slice(&maker->bare_text, json_text_of(doc, json_member_value(key)));
+        before = ',';
+    }
+    buf_text(&maker->bare_text, before == '{' ? "{}" : "}");
+    return buf_ok(&maker->bare_text) &&
+           json_parse(&maker->bare, buf_slice_of(&maker->bare_text), &options, &error);
+}
+
+/* The input of a call, an object of *ret_doc. NULL, or a constant phrase that says why there is none. */
+static const char *take_input(struct call_maker *maker, const struct json_doc *doc,
+                              const struct message *message, const struct json_doc **ret_doc,
+                              const struct json_value **ret_input)
+{
+    const struct json_value *input = message->params;
+    if (message->form == CALL_FORM_TOOL) {
+        input = json_get(doc, message->params, "arguments");
+    }
+    if (input == NULL || input->type == JSON_NULL) {
+        doc = &maker->empty;
+        input = json_root(doc);
+    }
+    if (input->type != JSON_OBJECT) {
+        return "arguments that are no object";
+    }
+    if (message->form != CALL_FORM_TOOL && json_get(doc, input, "_meta") != NULL) {
+        if (!take_meta_away(maker, doc, input)) {
+            return "no memory";
+        }
+        doc = &maker->bare;
+        input = json_root(doc);
+    }
+    *ret_doc = doc;
+    *ret_input = input;
+    return call_names_clash(doc, input) ? "two arguments whose names differ only by case" : NULL;
+}
+
 const char *call_make(struct call_maker *maker, const struct json_doc *doc, const struct message *message)
 {
-    const struct json_value *params = message->params, *input = params;
-    if (params_mimic(doc, params)) {
+    const struct json_doc *input_doc;
+    const struct json_value *input;
+    if (params_mimic(doc, message->params)) {
         return "a parameter whose name only looks like a known one";
     }
     struct slice tool = call_tool_of(doc, message);
-    if (message->form == CALL_FORM_TOOL) {
-        input = json_get(doc, params, "arguments");
-        if (tool.len == 0) {
-            return "no tool";
-        }
+    if (tool.len == 0) {
+        return "no tool";
     }
-    if (input != NULL && input->type != JSON_OBJECT) {
-        return "arguments that are no object";
-    }
-    if (input != NULL && call_names_clash(doc, input)) {
-        return "two arguments whose names differ only by case";
+    const char *why = take_input(maker, doc, message, &input_doc, &input);
+    if (why != NULL) {
+        return why;
     }
     const struct call_defaults *defaults = maker->defaults;
     maker->name = (struct call_name){
@@ -81,8 +133,8 @@ const char *call_make(struct call_maker *maker, const struct json_doc *doc, cons
         .channel = defaults->channel,
         .thread = defaults->thread,
         .actor = defaults->actor,
-        .doc = input != NULL ? doc : &maker->empty,
-        .input = input != NULL ? input : json_root(&maker->empty),
+        .doc = input_doc,
+        .input = input,
     };
     return NULL;
 }

@@ -6,11 +6,14 @@
 #include "mcp/answer.h"
 #include "mcp/message.h"
 
-/* Makes calls out of messages, one at a time. Owns its name and the empty input; a call borrows from the
- * maker, the message's document and the defaults. */
+/* Makes calls out of messages, one at a time. Owns its name and the inputs that are not a part of the
+ * message; a call borrows from the maker, the message's document and the defaults. `_meta` is the protocol's
+ * and no part of any input. */
 struct call_maker {
     const struct call_defaults *defaults;
     struct json_doc empty; /* `{}`: the input of a call that has none */
+    struct json_doc bare;  /* the params of a method without their `_meta` */
+    struct buf bare_text;
     struct call_name name;
     struct call call;
 };

@@ -14,35 +14,66 @@ static void answer(struct session *s, const struct message *message, int code)
     answer_error(&s->batch.answers, &message->id, code, answer_text(code));
 }
 
+/* Whoever waits for an element of a batch that is refused as a whole is answered by itself. */
+static void answer_batch(struct session *s, const struct message *message)
+{
+    const struct json_value *root = json_root(&s->doc);
+    bool answered = false;
+    for (const struct json_value *v = json_first(&s->doc, root); v != NULL;
+         v = json_right(&s->doc, root, v)) {
+        struct id id;
+        if (json_get(&s->doc, v, "method") != NULL &&
+            id_to_answer(&s->doc, json_get(&s->doc, v, "id"), &id)) {
+            answer_error(&s->batch.answers, &id, message->code, answer_text(message->code));
+            answered = true;
+        }
+    }
+    if (!answered) {
+        answer(s, message, message->code);
+    }
+}
+
 /* A refused line is a call as far as anyone can tell: it is journalled as the denial of one. */
-static void refuse(struct session *s, const struct message *message)
+static void refuse(struct session *s, const struct message *message, const struct came *came)
 {
     struct slice tool = call_tool_of(&s->doc, message);
     uint32_t cause = message->over_limit ? CAUSE_OVER_LIMIT : CAUSE_MALFORMED;
-    (void)gate_judge_unreadable(s->gate, cause, tool, slice_of(message->why), &s->options->defaults);
+    (void)gate_judge_unreadable(s->gate, cause, tool, slice_of(message->why), came, &s->options->defaults);
     s->batch.staged = true;
-    answer(s, message, message->code);
+    if (message->is_batch) {
+        answer_batch(s, message);
+    } else {
+        answer(s, message, message->code);
+    }
 }
 
-static void refuse_as(struct session *s, struct message *message, int code, const char *why)
+static void refuse_as(struct session *s, struct message *message, int code, const char *why,
+                      struct slice text)
 {
+    struct came came = {.bytes = text};
     message->code = code;
     message->why = why;
-    refuse(s, message);
+    refuse(s, message, &came);
 }
 
-static bool method_allowed(const struct session *s, const struct message *message, enum method_sort sort)
+enum method_standing {
+    METHOD_UNKNOWN = 0, /* no revision and no extension has it */
+    METHOD_KNOWN,
+    METHOD_NAMED, /* by --allow-method: it is judged like a call of a tool of that name */
+};
+
+static enum method_standing standing_of(const struct session *s, struct slice method, enum method_sort sort)
 {
-    if (revision_client_may(message->method, sort, REVISION_ANY)) {
-        return true;
+    if (revision_client_may(method, sort, REVISION_ANY)) {
+        return METHOD_KNOWN;
     }
     const char *const *allowed = s->options->allowed_methods;
     for (; allowed != NULL && *allowed != NULL; allowed++) {
-        if (slice_is(message->method, *allowed)) {
-            return true;
+        if (slice_is(method, *allowed)) {
+            return METHOD_NAMED;
         }
     }
-    return false;
+    return METHOD_UNKNOWN;
 }
 
 /* ---- Roots ---- */
@@ -93,19 +124,20 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
     const char *why = call_make(&s->maker, &s->doc, message);
     if (why != NULL) {
         ids_remove(&s->client_ids, entry);
-        refuse_as(s, message, RPC_BAD_PARAMS, why);
+        refuse_as(s, message, RPC_BAD_PARAMS, why, text);
         return;
     }
     /* The place among the lines comes first, so that an allow that is journalled is one that is handed on. */
     if (!batch_reserve(&s->batch)) {
         ids_remove(&s->client_ids, entry);
-        refuse_as(s, message, RPC_INTERNAL, "no memory");
+        refuse_as(s, message, RPC_INTERNAL, "no memory", text);
         return;
     }
     struct outcome outcome = gate_judge(s->gate, &s->maker.call, NULL, no_code);
     s->batch.staged = true;
     if (outcome.kind == OUTCOME_ALLOW) {
         batch_add_reserved(&s->batch, raw, true);
+        session_note_sent(s, entry, s->maker.name.tool, outcome.correlation);
         return;
     }
     if (outcome.kind == OUTCOME_HELD) {
@@ -119,17 +151,21 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
 static void request(struct session *s, struct message *message, struct slice text, struct slice raw)
 {
     if (ids_find(&s->client_ids, &message->id) != NULL) {
-        refuse_as(s, message, RPC_INVALID, "an id that is still in use");
+        refuse_as(s, message, RPC_INVALID, "an id that is still in use", text);
         return;
     }
-    if (message->form == CALL_FORM_NONE && !method_allowed(s, message, METHOD_REQUEST)) {
-        session_note(s, "mcp.refused", "a method that no revision has", message->method);
-        answer(s, message, RPC_NO_METHOD);
-        return;
+    if (message->form == CALL_FORM_NONE) {
+        enum method_standing standing = standing_of(s, message->method, METHOD_REQUEST);
+        if (standing == METHOD_UNKNOWN) {
+            session_note(s, "mcp.refused", "a method that no revision has", message->method);
+            answer(s, message, RPC_NO_METHOD);
+            return;
+        }
+        message->form = standing == METHOD_NAMED ? CALL_FORM_METHOD : CALL_FORM_NONE;
     }
     struct ids_entry *entry = ids_add(&s->client_ids, &message->id, IDS_SENT);
     if (entry == NULL) {
-        refuse_as(s, message, RPC_INTERNAL, "too many requests wait for an answer");
+        refuse_as(s, message, RPC_INTERNAL, "too many requests wait for an answer", text);
         return;
     }
     if (roots_take_inputs(&s->roots, &s->doc, message->params)) {
@@ -137,9 +173,12 @@ static void request(struct session *s, struct message *message, struct slice tex
     }
     if (message->form != CALL_FORM_NONE) {
         judge(s, message, entry, text, raw);
-    } else {
-        session_pass(s, raw);
+        return;
     }
+    if (revision_is_of_extension(message->method)) {
+        session_note(s, "mcp.extension", "a method of an extension", message->method);
+    }
+    session_pass(s, raw);
 }
 
 /* ---- What is no request ---- */
@@ -173,20 +212,46 @@ static bool cancel(struct session *s, const struct message *message)
     return false;
 }
 
-static void notification(struct session *s, const struct message *message, struct slice raw)
+/* A notification that --allow-method names: a call that nobody waits for, so that it cannot be held. */
+static void judge_notification(struct session *s, struct message *message, struct slice text,
+                               struct slice raw)
+{
+    message->form = CALL_FORM_METHOD;
+    const char *why = call_make(&s->maker, &s->doc, message);
+    if (why == NULL && !batch_reserve(&s->batch)) {
+        why = "no memory";
+    }
+    if (why != NULL) {
+        struct came came = {.bytes = text};
+        (void)gate_judge_unreadable(s->gate, CAUSE_MALFORMED, message->method, slice_of(why), &came,
+                                    &s->options->defaults);
+        s->batch.staged = true;
+        return;
+    }
+    s->batch.staged = true;
+    if (gate_judge_unheld(s->gate, &s->maker.call).kind == OUTCOME_ALLOW) {
+        batch_add_reserved(&s->batch, raw, true);
+    }
+}
+
+static void notification(struct session *s, struct message *message, struct slice text, struct slice raw)
 {
     if (message->form != CALL_FORM_NONE) {
         session_note(s, "mcp.dropped", "a call without an id", message->method);
         return;
     }
-    if (!method_allowed(s, message, METHOD_NOTIFICATION)) {
+    switch (standing_of(s, message->method, METHOD_NOTIFICATION)) {
+    case METHOD_NAMED:
+        judge_notification(s, message, text, raw);
+        return;
+    case METHOD_KNOWN:
+        if (!slice_is(message->method, "notifications/cancelled") || !cancel(s, message)) {
+            session_pass(s, raw);
+        }
+        return;
+    default:
         session_note(s, "mcp.dropped", "a notification that no revision has", message->method);
-        return;
     }
-    if (slice_is(message->method, "notifications/cancelled") && cancel(s, message)) {
-        return;
-    }
-    session_pass(s, raw);
 }
 
 static void response(struct session *s, const struct message *message, struct slice raw)
@@ -220,6 +285,9 @@ static void settle(struct session *s, struct held_call *call)
     }
     struct message message = message_read(&s->doc, call->text);
     struct outcome outcome = {0};
+    if (message.form == CALL_FORM_NONE) {
+        message.form = CALL_FORM_METHOD; /* one that --allow-method names */
+    }
     if (message.kind == MESSAGE_REQUEST && call_make(&s->maker, &s->doc, &message) == NULL) {
         outcome = gate_judge(s->gate, &s->maker.call, &call->claim, no_code);
         s->batch.staged = true;
@@ -228,6 +296,7 @@ static void settle(struct session *s, struct held_call *call)
         call->claim = outcome.held; /* its paths are no longer those that people were shown */
     } else if (outcome.kind == OUTCOME_ALLOW) {
         batch_add_reserved(&s->batch, call->raw, true);
+        session_note_sent(s, call->entry, s->maker.name.tool, outcome.correlation);
         call->entry->state = IDS_SENT;
         call->entry->held = NULL;
         held_take(&s->held, call);
@@ -285,28 +354,30 @@ void session_client_line(struct session *s, struct slice text, struct slice raw)
         request(s, &message, text, raw);
         break;
     case MESSAGE_NOTIFICATION:
-        notification(s, &message, raw);
+        notification(s, &message, text, raw);
         break;
     case MESSAGE_RESPONSE:
         response(s, &message, raw);
         break;
     default:
-        refuse(s, &message);
+        refuse_as(s, &message, message.code, message.why, text);
         break;
     }
 }
 
-void session_client_long_line(struct session *s, const struct scan *scan)
+void session_client_long_line(struct session *s, const struct long_line *long_line)
 {
+    const struct scan *scan = &long_line->scan;
     struct message message = {
         .over_limit = true,
         .code = RPC_INVALID,
         .why = "a message over the limit",
     };
-    if (scan->has_answer || !scan_id(scan, &s->doc, &message.id)) {
+    if (!scan_id_to_answer(scan, (struct slice){scan->id, scan->id_len}, &s->doc, &message.id)) {
         message.id = (struct id){0};
     }
-    refuse(s, &message);
+    struct came came = {.hash = long_line->hashed ? long_line->hash : NULL, .length = long_line->length};
+    refuse(s, &message, &came);
 }
 
 /* The line is read again for what the answer needs, which is cheaper than to keep it for every call that goes
@@ -326,7 +397,9 @@ void session_deny_batch(struct session *s)
         if (entry != NULL) {
             ids_remove(&s->client_ids, entry);
         }
-        answer_denied(&s->batch.answers, &message.id, call_answer_shape(&s->doc, &message));
+        if (message.kind == MESSAGE_REQUEST) {
+            answer_denied(&s->batch.answers, &message.id, call_answer_shape(&s->doc, &message));
+        }
         line->raw.len = 0;
     }
 }

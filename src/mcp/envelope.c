@@ -29,16 +29,18 @@ bool name_mimics(struct slice name, const char *known)
     return pos == name.len ? !slice_is(name, known) : name.ptr[pos] == '\0';
 }
 
-static void take_member(struct envelope *envelope, const struct json_value *key)
+static void take_member(struct envelope *envelope, const struct json_doc *doc, const struct json_value *key)
 {
+    const struct json_value *value = json_member_value(key);
     for (enum member member = 0; member < MEMBER_COUNT; member++) {
         if (slice_is(json_str(key), member_names[member])) {
-            if (envelope->members[member] != NULL) {
+            const struct json_value *before = envelope->members[member];
+            if (before != NULL) {
+                bool same = slice_eq(json_text_of(doc, before), json_text_of(doc, value));
                 envelope->repeated |= 1u << member;
-            } else {
-                envelope->first[member] = json_member_value(key);
+                envelope->differing |= same ? 0 : 1u << member;
             }
-            envelope->members[member] = json_member_value(key);
+            envelope->members[member] = value;
             return;
         }
     }
@@ -53,7 +55,7 @@ struct envelope envelope_open(const struct json_doc *doc, const struct json_valu
     struct envelope envelope = {0};
     for (const struct json_value *key = json_first(doc, object); key != NULL;
          key = json_right(doc, object, key)) {
-        take_member(&envelope, key);
+        take_member(&envelope, doc, key);
     }
     return envelope;
 }

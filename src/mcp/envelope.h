@@ -18,8 +18,8 @@ extern const char *const member_names[MEMBER_COUNT];
 
 struct envelope {
     const struct json_value *members[MEMBER_COUNT]; /* NULL: absent; the last of several */
-    const struct json_value *first[MEMBER_COUNT];   /* the first of several */
     unsigned repeated;                              /* a bit for each member that stands there again */
+    unsigned differing;                             /* and for each whose texts are not all the same */
     bool stranger;                                  /* a member that no message has */
     bool mimic;                                     /* a stranger that some reader takes for a member */
 };
@@ -30,9 +30,10 @@ struct envelope envelope_open(const struct json_doc *doc, const struct json_valu
 /* Whether `jsonrpc` is there and "2.0". */
 bool envelope_is_rpc(const struct envelope *envelope);
 
-static inline bool envelope_repeats(const struct envelope *envelope, enum member member)
+/* Whether a member stands there several times with texts that are not all the same. */
+static inline bool envelope_differs(const struct envelope *envelope, enum member member)
 {
-    return (envelope->repeated >> member & 1u) != 0;
+    return (envelope->differing >> member & 1u) != 0;
 }
 
 /* Whether a lenient reader may take `name` for `known` though it is not: it differs by the case of letters

@@ -10,6 +10,7 @@ enum id_kind {
     ID_NONE = 0, /* absent, or not readable as an id: written as null */
     ID_NUMBER,
     ID_STRING,
+    ID_RAW, /* no id, but what stood in its place: good for an answer to whoever sent it, and nothing else */
 };
 
 #define ID_NUMBER_MAX ((int64_t)1 << 53)
@@ -17,14 +18,31 @@ enum id_kind {
 struct id {
     enum id_kind kind;
     int64_t number;
-    struct slice text; /* decoded; borrowed */
+    struct slice text; /* decoded, or as it stood; borrowed */
 };
 
 /* The id that a JSON value is: a string, or a whole number within ±2^53. False for anything else. */
 MUST_USE bool id_read(const struct json_value *value, struct id *ret_id);
 
-/* Appends an id as JSON; null for ID_NONE. */
+/* A text in the place of an id is no longer than this, or is not told. */
+#define ID_RAW_MOST 256u
+
+/* Takes a string in the place of an id as it is written, quotes included, for ID_RAW, though no reader takes
+ * it. False for what is no string. */
+MUST_USE bool id_take_raw(struct slice text, struct id *ret_id);
+
+/* The id of a value, or what stands in its place, for an answer: a number that is none (13.5) is ID_RAW. False
+ * for a value that no client can take for an id. */
+MUST_USE bool id_to_answer(const struct json_doc *doc, const struct json_value *value, struct id *ret_id);
+
+/* Appends an id as JSON; null for ID_NONE. What no JSON text may hold is made visible. */
 void id_write(struct buf *buf, const struct id *id);
+
+/* Whether a string is the text of a number that is an id, as it is written without exponent, fraction and
+ * leading zeros: what a server makes of a number that it keeps as a string. */
+MUST_USE bool id_text_is_number(struct slice text, int64_t *ret_number);
+
+#define ID_NUMBER_TEXT 24 /* bytes of such a text, with a NUL */
 
 /* ---- Requests without an answer ---- */
 
@@ -40,6 +58,7 @@ struct ids_entry {
     enum ids_state state;
     struct id id; /* text is behind the entry */
     void *held;   /* what waits, for IDS_HELD; the caller's */
+    void *sent;   /* malloc'd: what is to be said when the answer comes; the entry's own. May be NULL */
 };
 
 /* More requests, or longer ids, than any real client has open. */

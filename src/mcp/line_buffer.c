@@ -17,6 +17,8 @@ void line_buffer_init(struct line_buffer *lines, size_t ceiling)
 
 void line_buffer_finish(struct line_buffer *lines)
 {
+    uint8_t unused[HASH_SIZE];
+    (void)!hash_end(lines->long_line.hashing, unused);
     free(lines->ptr);
     line_buffer_init(lines, lines->ceiling);
 }
@@ -61,12 +63,27 @@ void line_buffer_added(struct line_buffer *lines, size_t len)
 /* Passes over everything up to `end`, which is part of a line beyond the ceiling. */
 static void pass_over(struct line_buffer *lines, size_t end)
 {
+    struct long_line *line = &lines->long_line;
     if (!lines->passing_over) {
         lines->passing_over = true;
-        scan_start(&lines->scan);
+        scan_start(&line->scan);
+        line->length = 0;
+        line->hashing = hash_begin();
     }
-    scan_feed(&lines->scan, (struct slice){lines->ptr + lines->start, end - lines->start});
+    struct slice bytes = {lines->ptr + lines->start, end - lines->start};
+    scan_feed(&line->scan, bytes);
+    hash_add(line->hashing, bytes);
+    line->length += bytes.len;
     lines->start = lines->scanned = end;
+}
+
+static enum line_kind end_long_line(struct line_buffer *lines)
+{
+    struct long_line *line = &lines->long_line;
+    lines->passing_over = false;
+    line->hashed = hash_end(line->hashing, line->hash);
+    line->hashing = NULL;
+    return LINE_TOO_LONG;
 }
 
 enum line_kind line_buffer_next(struct line_buffer *lines, struct slice *ret_text, struct slice *ret_raw)
@@ -88,8 +105,7 @@ enum line_kind line_buffer_next(struct line_buffer *lines, struct slice *ret_tex
     if (lines->passing_over || text.len > lines->ceiling) {
         pass_over(lines, end);
         lines->start = lines->scanned = end + 1;
-        lines->passing_over = false;
-        return LINE_TOO_LONG;
+        return end_long_line(lines);
     }
     *ret_text = text;
     *ret_raw = raw;
@@ -101,8 +117,7 @@ enum line_kind line_buffer_last(struct line_buffer *lines, struct slice *ret_tex
 {
     if (lines->passing_over) {
         pass_over(lines, lines->len);
-        lines->passing_over = false;
-        return LINE_TOO_LONG;
+        return end_long_line(lines);
     }
     if (lines->len == lines->start) {
         return LINE_NONE;

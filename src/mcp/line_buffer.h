@@ -6,7 +6,17 @@
 #ifndef MCP_LINE_BUFFER_H
 #define MCP_LINE_BUFFER_H
 
+#include "journal/journal.h"
 #include "mcp/scan.h"
+
+/* What is left of a line beyond the ceiling. */
+struct long_line {
+    struct scan scan;
+    struct hash_stream *hashing; /* NULL: no memory */
+    uint64_t length;             /* bytes, without the line end */
+    bool hashed;                 /* false: it could not be */
+    uint8_t hash[HASH_SIZE];     /* SHA-256 of these, once the line's end has come */
+};
 
 struct line_buffer {
     char *ptr;
@@ -14,8 +24,8 @@ struct line_buffer {
     size_t start;   /* of the first line that was not given out */
     size_t scanned; /* no line end between start and here */
     size_t ceiling;
-    bool passing_over; /* in the middle of a line beyond the ceiling */
-    struct scan scan;  /* of that line */
+    bool passing_over;          /* in the middle of a line beyond the ceiling */
+    struct long_line long_line; /* of that line */
 };
 
 void line_buffer_init(struct line_buffer *lines, size_t ceiling);
@@ -30,7 +40,7 @@ void line_buffer_added(struct line_buffer *lines, size_t len);
 enum line_kind {
     LINE_NONE, /* no whole line is left */
     LINE_WHOLE,
-    LINE_TOO_LONG, /* its end has come; lines->scan tells what was found in it */
+    LINE_TOO_LONG, /* its end has come; lines->long_line tells what was found in it */
 };
 
 /* The next line: `ret_raw` with its line end, `ret_text` without (LF or CR LF). */

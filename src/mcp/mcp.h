@@ -20,6 +20,7 @@ struct session_options {
     struct path_base base;              /* what the gate starts from, until the client tells roots */
     const char *const *allowed_methods; /* --allow-method; NULL-terminated; may be NULL */
     uint64_t hold_for_ms;
+    bool outcomes_off;             /* --record-outcomes=off: no event says how a call that ran has ended */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 

@@ -2,6 +2,7 @@
 #include "mcp/message.h"
 
 #include "mcp/envelope.h"
+#include "mcp/scan.h"
 
 /* A call's depth is counted from its input, which stands at most this many levels inside the message. */
 #define INPUT_LEVELS 2u
@@ -19,6 +20,9 @@ enum call_form message_call_form(struct slice method)
         "resources/subscribe",
         "prompts/get",
         "completion/complete",
+        /* Of extensions: skills, and directories of resources. What skills/list and tasks give is harmless. */
+        "skills/get",
+        "resources/directory/read",
     };
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         if (slice_is(method, others[i])) {
@@ -110,6 +114,18 @@ static struct message refuse(struct message message, int code, const char *why)
     return message;
 }
 
+/* A member that is null where it may be absent is absent: every reader that takes it reads it so. */
+static void drop_nulls(struct envelope *envelope)
+{
+    const struct json_value **members = envelope->members;
+    if (json_is(members[MEMBER_PARAMS], JSON_NULL)) {
+        members[MEMBER_PARAMS] = NULL;
+    }
+    if (members[MEMBER_RESULT] != NULL && json_is(members[MEMBER_ERROR], JSON_NULL)) {
+        members[MEMBER_ERROR] = NULL;
+    }
+}
+
 /* What makes an envelope none; NULL when all is well. */
 static const char *fault_of(const struct envelope *envelope)
 {
@@ -147,13 +163,13 @@ static const char *fault_of(const struct envelope *envelope)
 /* What a refusal needs to know, as far as it can be read: the id to answer and the method. An id beside a
  * result or an error names a request of the other side: to answer under it would answer some request of the
  * client's. */
-static struct message begin(const struct envelope *envelope)
+static struct message begin(const struct json_doc *doc, const struct envelope *envelope)
 {
     struct message message = {0};
     const struct json_value *const *members = envelope->members;
     bool answer = members[MEMBER_RESULT] != NULL || members[MEMBER_ERROR] != NULL;
-    if (members[MEMBER_ID] != NULL && !envelope_repeats(envelope, MEMBER_ID) && !answer &&
-        !id_read(members[MEMBER_ID], &message.id)) {
+    if (members[MEMBER_ID] != NULL && !answer && !envelope_differs(envelope, MEMBER_ID) &&
+        !id_to_answer(doc, members[MEMBER_ID], &message.id)) {
         message.id = (struct id){0};
     }
     if (json_is(members[MEMBER_METHOD], JSON_STRING)) {
@@ -184,6 +200,12 @@ struct message message_read(struct json_doc *doc, struct slice line)
     bool deep;
     if (!parse_line(doc, line, &deep, &error)) {
         struct message unread = {.over_limit = deep || error.code == JSON_ERROR_SIZE};
+        struct scan scan;
+        scan_start(&scan);
+        scan_feed(&scan, line);
+        if (!scan_id_to_answer(&scan, line, doc, &unread.id)) {
+            unread.id = (struct id){0};
+        }
         int code = unread.over_limit                 ? RPC_INVALID
                    : error.code == JSON_ERROR_MEMORY ? RPC_INTERNAL
                                                      : RPC_UNREADABLE;
@@ -191,11 +213,12 @@ struct message message_read(struct json_doc *doc, struct slice line)
     }
     const struct json_value *root = json_root(doc);
     if (root->type != JSON_OBJECT) {
-        return refuse((struct message){0}, RPC_INVALID,
-                      root->type == JSON_ARRAY ? "a batch" : "a message that is no object");
+        struct message other = {.is_batch = root->type == JSON_ARRAY};
+        return refuse(other, RPC_INVALID, other.is_batch ? "a batch" : "a message that is no object");
     }
     struct envelope envelope = envelope_open(doc, root);
-    struct message message = begin(&envelope);
+    drop_nulls(&envelope);
+    struct message message = begin(doc, &envelope);
     if (deep) {
         message.over_limit = true;
         return refuse(message, RPC_INVALID, "nested too deep");

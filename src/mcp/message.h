@@ -40,6 +40,7 @@ struct message {
     /* Of a refused message. */
     int code;        /* for the client */
     bool over_limit; /* nested too deep */
+    bool is_batch;   /* the document is an array, whose elements may be requests */
     const char *why; /* a constant phrase for the journal; echoes nothing */
 };
 

@@ -113,7 +113,7 @@ static void take_client_lines(struct proxy *p, bool last)
         if (kind == LINE_WHOLE) {
             session_client_line(session, text, raw);
         } else {
-            session_client_long_line(session, &lines->scan);
+            session_client_long_line(session, &lines->long_line);
         }
     }
     end_batch(p, p->server);
@@ -130,7 +130,7 @@ static void take_server_lines(struct proxy *p, bool last)
         if (kind == LINE_WHOLE) {
             session_server_line(session, text, raw);
         } else {
-            session_server_long_line(session, &lines->scan);
+            session_server_long_line(session, &lines->long_line.scan);
         }
     }
     end_batch(p, p->client);

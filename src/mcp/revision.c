@@ -37,6 +37,10 @@ static const struct {
     {"resources/unsubscribe", METHOD_REQUEST, CLIENT, LEGACY},
     {"subscriptions/listen", METHOD_REQUEST, CLIENT, ONLY_2026},
     {"tools/list", METHOD_REQUEST, CLIENT, ALWAYS},
+    /* The extension io.modelcontextprotocol/skills, which servers of either era may have. */
+    {"skills/list", METHOD_REQUEST, CLIENT, ALWAYS},
+    {"skills/get", METHOD_REQUEST, CLIENT, ALWAYS},
+    {"resources/directory/read", METHOD_REQUEST, CLIENT, ALWAYS},
     {"tools/call", METHOD_REQUEST, CLIENT, ALWAYS},
     /* 2025-11-25 lets either side own tasks; in 2026-07-28 they are an extension, of servers only. */
     {"tasks/get", METHOD_REQUEST, CLIENT, FROM_2025_11},
@@ -84,6 +88,11 @@ bool revision_client_may(struct slice method, enum method_sort sort, unsigned re
 bool revision_server_may(struct slice method, enum method_sort sort, unsigned revisions)
 {
     return may(method, sort, SERVER, revisions);
+}
+
+bool revision_is_of_extension(struct slice method)
+{
+    return slice_starts_with(method, SLICE("tasks/")) || slice_is(method, "skills/list");
 }
 
 bool revision_is_modern(struct slice version)

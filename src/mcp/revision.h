@@ -26,6 +26,10 @@ bool revision_client_may(struct slice method, enum method_sort sort, unsigned re
 /* The same for the server. */
 bool revision_server_may(struct slice method, enum method_sort sort, unsigned revisions);
 
+/* Whether a method of the client belongs to an extension, or to what became one (tasks), and is no call: it
+ * passes, and the journal says so. */
+bool revision_is_of_extension(struct slice method);
+
 /* Whether a protocolVersion is of the stateless era that began with 2026-07-28, whose results carry a
  * resultType. */
 bool revision_is_modern(struct slice version);

@@ -26,7 +26,12 @@ struct scan {
     bool is_id;                  /* the value being read is the id's */
     bool has_method, has_answer; /* `method`; `result` or `error` */
     unsigned ids;                /* how many members were called `id` */
-    size_t key_len, id_len;
+    bool ids_differ;             /* two of them are not the same text */
+    size_t fed;                  /* bytes */
+    size_t key_len;
+    size_t id_len; /* of the first, without white space around it */
+    size_t id_at;  /* its offset among the bytes that were fed */
+    size_t same;   /* how much of a later one is the same */
     char key[16];
     char id[SCAN_ID_MOST];
 };
@@ -34,7 +39,13 @@ struct scan {
 void scan_start(struct scan *scan);
 void scan_feed(struct scan *scan, struct slice bytes);
 
-/* The id of the object that was fed, read into `doc`; false when there is no one id. */
+/* The id of the object that was fed, read into `doc`; false when there is no one id. The same id may stand
+ * there several times. */
 MUST_USE bool scan_id(const struct scan *scan, struct json_doc *doc, struct id *ret_id);
+
+/* The same for an answer to whoever sent it: also an id that is none, such as 13.5, as ID_RAW. It borrows
+ * from `text`, in which the id stands as it was fed: the bytes that were fed, or scan->id. */
+MUST_USE bool scan_id_to_answer(const struct scan *scan, struct slice text, struct json_doc *doc,
+                                struct id *ret_id);
 
 #endif

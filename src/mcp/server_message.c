@@ -2,9 +2,7 @@
 #include "mcp/server_message.h"
 
 #include "mcp/envelope.h"
-
-/* No client reads deeper than this, and the reader must end somewhere. */
-#define SERVER_MESSAGE_DEPTH 4096u
+#include "mcp/server_mend.h"
 
 static bool parse(struct json_doc *doc, struct slice line, struct json_error *ret_error)
 {
@@ -16,83 +14,92 @@ static bool parse(struct json_doc *doc, struct slice line, struct json_error *re
     return json_parse(doc, line, &options, ret_error);
 }
 
-/* The unit of a \uXXXX escape at `at`; -1 when there is none. */
-static int32_t unit_at(struct slice text, size_t at)
+/* Parses a text, if need be with the halves of surrogate pairs in a copy mended. `text` may be that copy. */
+static bool parse_halves(struct json_doc *doc, struct buf *scratch, struct slice text,
+                         struct json_error *ret_error)
 {
-    if (text.len - at < 6 || text.ptr[at] != '\\' || text.ptr[at + 1] != 'u') {
-        return -1;
-    }
-    int32_t unit = 0;
-    for (size_t i = at + 2; i < at + 6; i++) {
-        char c = text.ptr[i];
-        char lower = (char)(c | 0x20);
-        if (!(c >= '0' && c <= '9') && !(lower >= 'a' && lower <= 'f')) {
-            return -1;
-        }
-        unit = unit * 16 + (c <= '9' ? c - '0' : lower - 'a' + 10);
-    }
-    return unit;
-}
-
-static const char replacement[6] = {'\\', 'u', 'F', 'F', 'F', 'D'};
-
-/* Replaces halves of surrogate pairs by an escape of the same length. */
-static void mend_surrogates(char *ptr, size_t len)
-{
-    struct slice text = {ptr, len};
-    size_t at = 0;
-    while (at < len) {
-        if (ptr[at] != '\\') {
-            at++;
-            continue;
-        }
-        int32_t unit = unit_at(text, at);
-        if (unit < 0xD800 || unit > 0xDFFF) {
-            at += unit < 0 ? 2 : 6;
-            continue;
-        }
-        int32_t low = unit < 0xDC00 && len - at >= 12 ? unit_at(text, at + 6) : -1;
-        if (low >= 0xDC00 && low <= 0xDFFF) {
-            at += 12;
-            continue;
-        }
-        memcpy(ptr + at, replacement, sizeof(replacement));
-        at += 6;
-    }
-}
-
-bool server_message_parse(struct json_doc *doc, struct buf *scratch, struct slice line)
-{
-    if (line.len > 0 && memchr(line.ptr, '\r', line.len) != NULL) {
-        return false;
-    }
-    struct json_error error;
-    if (parse(doc, line, &error)) {
+    if (parse(doc, text, ret_error)) {
         return true;
     }
-    if (error.code != JSON_ERROR_SURROGATE) {
+    if (ret_error->code != JSON_ERROR_SURROGATE) {
         return false;
     }
-    buf_reset(scratch);
-    buf_slice(scratch, line);
+    if (text.ptr != scratch->ptr) {
+        buf_reset(scratch);
+        buf_slice(scratch, text);
+    }
     if (!buf_ok(scratch)) {
+        ret_error->code = JSON_ERROR_MEMORY;
+        ret_error->detail = "no memory";
         return false;
     }
     mend_surrogates(scratch->ptr, scratch->len);
-    return parse(doc, buf_slice_of(scratch), &error);
+    return parse(doc, buf_slice_of(scratch), ret_error);
+}
+
+enum server_text server_message_parse(struct json_doc *doc, struct buf *scratch, struct slice line,
+                                      const char **ret_why)
+{
+    struct json_error error = {0};
+    bool returns = line.len > 0 && memchr(line.ptr, '\r', line.len) != NULL; /* some end a line there */
+    if (!returns && parse_halves(doc, scratch, line, &error)) {
+        return SERVER_TEXT_AS_IS;
+    }
+    *ret_why = error.code == JSON_ERROR_DEPTH ? "it is nested deeper than 4096" : error.detail;
+    if (error.code == JSON_ERROR_DEPTH || error.code == JSON_ERROR_MEMORY) {
+        return SERVER_TEXT_BROKEN;
+    }
+    buf_reset(scratch);
+    const char *what = mend_line(scratch, line);
+    if (what == NULL || !buf_ok(scratch) || !parse_halves(doc, scratch, buf_slice_of(scratch), &error)) {
+        *ret_why = *ret_why != NULL ? *ret_why : error.detail;
+        return SERVER_TEXT_BROKEN;
+    }
+    *ret_why = what;
+    return SERVER_TEXT_MENDED;
 }
 
 /* ---- What it is ---- */
 
-static struct server_message response_of(const struct json_doc *doc, const struct envelope *envelope,
-                                         bool sound)
+/* Of a message without a method: which of result and error counts. A null beside the other is none. */
+static void choose(const struct envelope *envelope, struct server_message *message)
 {
-    struct server_message message = {.kind = sound ? SERVER_MESSAGE_RESPONSE : SERVER_MESSAGE_BROKEN};
-    if (!id_read(envelope->members[MEMBER_ID], &message.id)) {
+    const struct json_value *result = envelope->members[MEMBER_RESULT];
+    const struct json_value *error = envelope->members[MEMBER_ERROR];
+    if (result != NULL && json_is(error, JSON_NULL)) {
+        error = NULL;
+        message->repair = "an error that is null beside a result";
+    } else if (error != NULL && json_is(result, JSON_NULL)) {
+        result = NULL;
+        message->repair = "a result that is null beside an error";
+    }
+    message->result = result;
+    message->error = error;
+}
+
+static struct server_message response_of(const struct envelope *envelope, bool rpc)
+{
+    struct server_message message = {.kind = SERVER_MESSAGE_RESPONSE};
+    if (!id_read(envelope->members[MEMBER_ID],
+                 &message.id)) {     /* the last of several, as every reader has it */
         message.id = (struct id){0}; /* answers nothing */
     }
-    const struct json_value *type = json_get(doc, envelope->members[MEMBER_RESULT], "resultType");
-    message.input_required = json_is(type, JSON_STRING) && slice_is(json_str(type), "input_required");
+    choose(envelope, &message);
+    if (envelope->repeated != 0) {
+        message.repair = "a member that stands there twice";
+    } else if (envelope->mimic) {
+        message.repair = "a member whose name only looks like a known one";
+    }
+    if (!rpc) {
+        message.why = "jsonrpc is not \"2.0\"";
+    } else if (envelope->members[MEMBER_METHOD] != NULL) {
+        message.why = "it has a method beside a result or an error";
+    } else if (message.result != NULL && message.error != NULL) {
+        message.why = "it has a result and an error";
+    } else if (message.result == NULL && message.error == NULL) {
+        message.why = "it has neither a result nor an error";
+    }
+    message.kind = message.why != NULL ? SERVER_MESSAGE_BROKEN : SERVER_MESSAGE_RESPONSE;
     return message;
 }
 
@@ -104,14 +111,13 @@ struct server_message server_message_read(const struct json_doc *doc, const stru
     struct envelope envelope = envelope_open(doc, value);
     const struct json_value *const *members = envelope.members;
     bool rpc = envelope_is_rpc(&envelope);
-    bool sound = rpc && envelope.repeated == 0 && !envelope.mimic;
-    bool result = members[MEMBER_RESULT] != NULL, error = members[MEMBER_ERROR] != NULL;
     bool hollow =
         rpc && members[MEMBER_METHOD] == NULL && members[MEMBER_ID] != NULL; /* neither of the two */
-    if (result || error || hollow) {
-        return response_of(doc, &envelope, sound && result != error && members[MEMBER_METHOD] == NULL);
+    if (members[MEMBER_RESULT] != NULL || members[MEMBER_ERROR] != NULL || hollow) {
+        return response_of(&envelope, rpc);
     }
     struct server_message message = {.kind = SERVER_MESSAGE_NOTIFICATION, .params = members[MEMBER_PARAMS]};
+    bool sound = rpc && envelope.repeated == 0 && !envelope.mimic;
     if (!sound || !json_is(members[MEMBER_METHOD], JSON_STRING)) {
         return (struct server_message){0};
     }
@@ -123,11 +129,22 @@ struct server_message server_message_read(const struct json_doc *doc, const stru
     return message;
 }
 
-struct server_message server_message_rescue(const struct scan *scan, struct json_doc *doc)
+struct server_message server_message_rescue(const struct scan *scan, struct json_doc *doc, const char *why)
 {
-    struct server_message message = {.kind = SERVER_MESSAGE_BROKEN};
+    struct server_message message = {.kind = SERVER_MESSAGE_BROKEN, .why = why};
     if (scan->has_answer && !scan->has_method && scan_id(scan, doc, &message.id)) {
         return message;
     }
     return (struct server_message){0};
+}
+
+void server_message_write(struct buf *buf, const struct json_doc *doc, const struct server_message *message,
+                          const struct id *id)
+{
+    const struct json_value *value = message->result != NULL ? message->result : message->error;
+    buf_text(buf, "{\"jsonrpc\":\"2.0\",\"id\":");
+    id_write(buf, id);
+    buf_text(buf, message->result != NULL ? ",\"result\":" : ",\"error\":");
+    buf_slice(buf, json_text_of(doc, value));
+    buf_text(buf, "}\n");
 }

@@ -1,6 +1,9 @@
 /* A session's life, and its way to the journal and the operator. */
 #include "mcp/session_internal.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 void session_say(struct session *s, const char *line)
 {
     if (s->options->say != NULL) {
@@ -38,6 +41,54 @@ void session_pass(struct session *s, struct slice raw)
     if (!batch_add(&s->batch, raw, false)) {
         s->fault = "no memory";
     }
+}
+
+/* ---- How calls end ---- */
+
+struct sent_call {
+    uint64_t sent_ms;
+    char correlation[GATE_CORRELATION_SIZE];
+    size_t tool_len;
+    char tool[];
+};
+
+void session_note_sent(struct session *s, struct ids_entry *entry, struct slice tool,
+                       const char correlation[GATE_CORRELATION_SIZE])
+{
+    struct sent_call *sent = s->options->outcomes_off ? NULL : malloc(sizeof(*sent) + tool.len);
+    if (sent == NULL) {
+        return;
+    }
+    *sent = (struct sent_call){.sent_ms = s->now_ms, .tool_len = tool.len};
+    memcpy(sent->correlation, correlation, sizeof(sent->correlation));
+    memcpy(sent->tool, tool.ptr, tool.len);
+    entry->sent = sent;
+}
+
+void session_note_end(struct session *s, const struct ids_entry *entry, const char *outcome, size_t size)
+{
+    const struct sent_call *sent = entry->sent;
+    if (sent == NULL) {
+        return;
+    }
+    const struct call_defaults *defaults = &s->options->defaults;
+    char detail[96];
+    int len = snprintf(detail, sizeof(detail), "{\"durationMs\":%llu,\"resultBytes\":%zu}",
+                       (unsigned long long)(s->now_ms - sent->sent_ms), size);
+    struct event event = {
+        .kind = "call.ended",
+        .outcome = outcome,
+        .tool = {sent->tool, sent->tool_len},
+        .server = defaults->server,
+        .actor = slice_of(actor_name(defaults->actor)),
+        .has_session = true,
+        .channel = defaults->channel,
+        .thread = defaults->thread,
+        .correlation_id = slice_of(sent->correlation),
+        .detail = {detail, (size_t)len},
+    };
+    gate_note(s->gate, &event);
+    s->batch.staged = true;
 }
 
 /* ---- The batch ---- */

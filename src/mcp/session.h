@@ -11,9 +11,9 @@
 #include "mcp/batch.h"
 #include "mcp/call.h"
 #include "mcp/held.h"
+#include "mcp/line_buffer.h"
 #include "mcp/mcp.h"
 #include "mcp/roots.h"
-#include "mcp/scan.h"
 
 /* The longest line that is taken from a server. A response beyond it becomes an error for its id. */
 #define SERVER_LINE_BYTES ((size_t)64 << 20)
@@ -33,6 +33,7 @@ struct session {
     uint64_t now_ms;   /* the owner's clock; set by the owner */
     bool client_full;  /* the client does not read: it gets no more progress; set by the owner */
     const char *fault; /* not NULL: the session cannot go on, and why */
+    bool repair_told;  /* that the server's messages are repaired */
     bool babble_told;  /* that the server writes lines that are no messages */
 };
 
@@ -52,8 +53,8 @@ void session_sent(struct session *session);
 /* A line, without and with its line end. It must live until session_sent. */
 void session_client_line(struct session *session, struct slice text, struct slice raw);
 
-/* A line beyond LIMIT_MESSAGE_BYTES, of which a scan is left. */
-void session_client_long_line(struct session *session, const struct scan *scan);
+/* A line beyond LIMIT_MESSAGE_BYTES, of which only this is left. */
+void session_client_long_line(struct session *session, const struct long_line *long_line);
 
 /* Judges the held calls whose requests have ended, answers those that have waited long enough, and makes
  * progress for the others. True when the batch has got something. */

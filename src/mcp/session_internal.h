@@ -13,6 +13,15 @@ void session_say(struct session *s, const char *line);
 /* Hands a line on that is no call. */
 void session_pass(struct session *s, struct slice raw);
 
+/* A judged call goes on to the server: what its end will be told with is kept with its request. Does nothing
+ * when outcomes are not recorded; without memory the end is not told. */
+void session_note_sent(struct session *s, struct ids_entry *entry, struct slice tool,
+                       const char correlation[GATE_CORRELATION_SIZE]);
+
+/* The call has ended: an event `call.ended` with how, how long it took, and the size of its result. Nothing
+ * for what is no judged call, or was never sent. */
+void session_note_end(struct session *s, const struct ids_entry *entry, const char *outcome, size_t size);
+
 /* ---- client.c ---- */
 
 /* The caller of a held call is gone or has cancelled: its request ends, unless a retry waits for it too. */

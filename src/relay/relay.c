@@ -107,15 +107,17 @@ static size_t split(struct slice name, struct arena *arena, const struct call_na
     return count;
 }
 
+/* The message is the document's, while that is the one that could not be judged. */
 static struct outcome judge_unreadable(struct relay *relay, enum decision_cause cause, struct slice tool)
 {
+    struct came came = {.bytes = relay->doc.text};
     struct call_defaults defaults = {
         .channel = relay->options->channel,
         .thread = relay->options->thread,
         .actor = relay->options->actor,
     };
     return gate_judge_unreadable(relay->options->gate, cause, tool,
-                                 SLICE("a permission request without its four texts"), &defaults);
+                                 SLICE("a permission request without its four texts"), &came, &defaults);
 }
 
 static struct outcome judge(struct relay *relay, struct slice tool, struct slice preview,

@@ -125,7 +125,6 @@ const refused = {
         ['name null', call('{"name":null}')],
         ['name a list', call('{"name":["echo"]}')],
         ['arguments an array', call('{"name":"echo","arguments":[]}')],
-        ['arguments null', call('{"name":"echo","arguments":null}')],
         ['arguments a string', call('{"name":"echo","arguments":"{}"}')],
         ['Name beside name', call('{"name":"echo","Name":"secret"}')],
         ['NAME', call('{"NAME":"echo"}')],
@@ -179,7 +178,8 @@ for (const [kind, cases] of Object.entries(refused)) {
             if (reached.length !== 1 || !reached[0].includes(ping)) faults.push(`${name}: reached the server: ${reached[0].slice(0, 200)}`);
             // A response that is refused has nobody to be told; all else is answered once, by an error or a denial.
             const response = /"result and error"|"result":|"error":/.test(String(line)) && !/"method"/.test(String(line));
-            if (said.length !== 1 && !(response && said.length === 0)) faults.push(`${name}: ${said.length} answers: ${JSON.stringify(said).slice(0, 200)}`);
+            const waiting = name === 'of two' ? 2 : 1; // each element of a batch that waits is answered
+            if (said.length !== waiting && !(response && said.length === 0)) faults.push(`${name}: ${said.length} answers: ${JSON.stringify(said).slice(0, 200)}`);
             for (const m of said) {
                 const ok = m.error ? Number.isInteger(m.error.code) && typeof m.error.message === 'string' && m.result === undefined && 'id' in m
                     : m.result?.isError === true;
@@ -432,15 +432,12 @@ test('answers to questions that nobody put, or twice, are dropped and journalled
 test('an answer that cannot be handed on becomes an error for its id', async t => {
     const peer = t.recorder();
     const broken = {
-        'invalid UTF-8': '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\xff"}]}}\n',
         'cut short': '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"x"}]}\n',
         'neither result nor error': '{"jsonrpc":"2.0","id":ID}\n',
         'both': '{"jsonrpc":"2.0","id":ID,"result":{},"error":{"code":1,"message":"x"}}\n',
         'too deep': `{"jsonrpc":"2.0","id":ID,"result":{"a":${nest(100_000, '[', ']')}}}\n`,
-        'a bare carriage return': '{"jsonrpc":"2.0","id":ID,\r"result":{}}\n',
-        'two ids': '{"jsonrpc":"2.0","id":424242,"id":ID,"result":{}}\n',
+        'id last': '{"result":{"content":[{"type":"text","text":broken}]},"jsonrpc":"2.0","id":ID}\n',
         'Result': '{"jsonrpc":"2.0","id":ID,"Result":{}}\n',
-        'id last': '{"result":{"content":[{"type":"text","text":"\xff"}]},"jsonrpc":"2.0","id":ID}\n',
     };
     const faults = [];
     for (const [name, line] of Object.entries(broken)) {
@@ -449,6 +446,13 @@ test('an answer that cannot be handed on becomes an error for its id', async t =
         else if (!answer.message.error && name !== 'both' && name !== 'too deep') faults.push(`${name}: ${answer.line.slice(0, 200)}`);
     }
     assert.deepEqual(faults, []);
+    // What clients take of a server directly arrives, repaired.
+    for (const [name, line] of [['invalid UTF-8', '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\xff"}]}}\n'],
+        ['a bare carriage return', '{"jsonrpc":"2.0","id":ID,\r"result":{"content":[]}}\n'],
+        ['two ids', '{"jsonrpc":"2.0","id":424242,"id":ID,"result":{"content":[]}}\n'],
+        ['NaN', '{"jsonrpc":"2.0","id":ID,"result":{"content":[],"x":NaN}}\n']]) {
+        passed((await peer.call(name, 'broken', { base64: base64(line) })).message);
+    }
     // What clients read all alike is handed on: half a pair of surrogates, a batch of one, a CR before the line end.
     for (const [name, line] of [['half', '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"\\ud83d"}]}}\n'],
         ['batch', '[{"jsonrpc":"2.0","id":ID,"result":{"content":[]}},{"jsonrpc":"2.0","method":"notifications/message","params":{}}]\n'],
@@ -602,7 +606,7 @@ test('a full disk: what would be allowed is denied, and standard error says why 
     for (const name of ['echo', 'write', 'read', 'secret']) denials.push((await peer.call(`d ${name}`, name, { path: '/x' })).message.result);
     assert.ok(denials.every(result => result.isError === true));
     assert.equal(gotCalls(peer).length, reached, 'a call went on without its line in the journal');
-    const said = peer.stderr.split('\n').filter(line => /journal/i.test(line) && /space|ENOSPC/i.test(line));
+    const said = peer.stderr.split('\n').filter(line => /journal cannot be written/i.test(line) && /space|ENOSPC/i.test(line));
     assert.equal(said.length, 1, peer.stderr);
     // What is no call still passes; and with room again, so do calls, and the chain is whole.
     await peer.ping();

@@ -21,7 +21,9 @@ static const char usage[] =
     "  --thread T            the session's thread (default: fresh for each run)\n"
     "  --actor A             claude_process (default) or session_owner\n"
     "  --hold-for SECONDS    how long a call is held for people (default: 55); its request stays open\n"
-    "  --allow-method METHOD lets a method pass that no MCP revision has. Repeatable\n"
+    "  --allow-method METHOD knows a method that no MCP revision has, and judges it like a call of a tool "
+    "of\n"
+    "                        that name. Repeatable\n"
     "  --root DIR            a directory that the server takes relative paths from. Repeatable; every\n"
     "                        argument of COMMAND that is an existing directory is one, too\n"
     "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
@@ -34,7 +36,8 @@ static const char usage[] =
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
-    "  --journal WHICH       required (default: a call that cannot be recorded is denied) or optional\n\n"
+    "  --journal WHICH       required (default: a call that cannot be recorded is denied) or optional\n"
+    "  --record-outcomes WHICH  on (default: an event says how each call that ran has ended) or off\n\n"
     "SIGHUP loads the policies again. Exit: the server's exit code, 128 and its signal, or 2 when it could\n"
     "not be started.\n";
 
@@ -42,7 +45,7 @@ static const char usage[] =
 #define HOLD_MOST_MS 86400000u
 
 struct run_options {
-    const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal;
+    const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *outcomes;
     bool remote, no_weakening, confine;
     struct option_list methods;
     struct confine_options confined;
@@ -121,6 +124,10 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     gate->journal_optional = own->journal != NULL && strcmp(own->journal, "optional") == 0;
     if (own->journal != NULL && !gate->journal_optional && strcmp(own->journal, "required") != 0) {
         return usage_error(command, "--journal is required or optional");
+    }
+    proxy->session.outcomes_off = own->outcomes != NULL && strcmp(own->outcomes, "off") == 0;
+    if (own->outcomes != NULL && !proxy->session.outcomes_off && strcmp(own->outcomes, "on") != 0) {
+        return usage_error(command, "--record-outcomes is on or off");
     }
     proxy->session.hold_for_ms = 55000;
     if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
@@ -265,6 +272,7 @@ static int run(int argc, char **argv)
         {"hold-for", OPTION_VALUE, &own.hold_for},
         {"fsync", OPTION_VALUE, &own.fsync},
         {"journal", OPTION_VALUE, &own.journal},
+        {"record-outcomes", OPTION_VALUE, &own.outcomes},
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"allow-method", OPTION_LIST, &own.methods},

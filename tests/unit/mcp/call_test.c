@@ -77,7 +77,17 @@ static void test_no_calls(void)
     check_call("tools/call", "{\"name\":1}", "");
     check_call("tools/call", "{\"name\":null}", "");
     check_call("tools/call", "{\"name\":[\"t\"]}", "");
-    check_call("tools/call", "{\"name\":\"t\",\"arguments\":null}", "");
+    check_call("tools/call", "{\"name\":\"t\",\"arguments\":null}", "t {}");
+    check_call("tools/call", "{\"name\":\"t\",\"arguments\":{\"_meta\":1}}", "t {\"_meta\":1}");
+    check_call("resources/read", "{\"uri\":\"u\",\"_meta\":{\"path\":\"/x\"}}",
+               "resources/read {\"uri\":\"u\"}");
+    check_call("prompts/get", "{\"_meta\":{\"progressToken\":1}}", "prompts/get {}");
+    check_call("completion/complete", "{\"_meta\":null,\"ref\":{\"_meta\":1}}",
+               "completion/complete {\"ref\":{\"_meta\":1}}");
+    check_call("skills/get", "{\"uri\":\"skill://a/SKILL.md\"}",
+               "skills/get {\"uri\":\"skill://a/SKILL.md\"}");
+    check_call("resources/directory/read", "{\"uri\":\"file:///x\"}",
+               "resources/directory/read {\"uri\":\"file:///x\"}");
     check_call("tools/call", "{\"name\":\"t\",\"arguments\":[]}", "");
     check_call("tools/call", "{\"name\":\"t\",\"arguments\":\"{}\"}", "");
     check_call("tools/call", "{\"name\":\"t\",\"arguments\":{\"path\":1,\"Path\":2}}", "");

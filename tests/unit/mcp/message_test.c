@@ -60,10 +60,11 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":\"\",\"method\":\"ping\"}", "request \"\""},
     {"{\"jsonrpc\":\"2.0\",\"id\":\"\\u0041\\\"\",\"method\":\"ping\"}", "request \"A\\\"\""},
     {"{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}", "refused null -32600"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", "refused null -32600"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"method\":\"ping\"}", "refused null -32600"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":-9007199254740993,\"method\":\"ping\"}", "refused null -32600"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"ping\"}", "refused null -32600"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}", "refused 1.5 -32600"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"method\":\"ping\"}", "refused 9007199254740993 -32600"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":-9007199254740993,\"method\":\"ping\"}",
+     "refused -9007199254740993 -32600"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1e400,\"method\":\"ping\"}", "refused 1e400 -32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}", "refused null -32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"ping\"}", "refused null -32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", "refused null -32600"},
@@ -71,16 +72,16 @@ static const struct {
     {"x", "refused null -32700"},
     {" ", "refused null -32700"},
     {"{", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}x", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}{}", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",}", "refused null -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}x", "refused 1 -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}{}", "refused 1 -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",}", "refused 1 -32700"},
     {"{'jsonrpc':\"2.0\",\"id\":1,\"method\":\"ping\"}", "refused null -32700"},
     {"{\"jsonrpc\":\"2.0\",\"id\":01,\"method\":\"ping\"}", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\tng\"}", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "refused null -32700"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xc0\xaf\"}", "refused null -32700"},
-    {"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "refused null -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi\tng\"}", "refused 1 -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\ud800\"}", "refused 1 -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}", "refused 1 -32700"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xc0\xaf\"}", "refused 1 -32700"},
+    {"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}", "refused 1 -32700"},
     /* Not one message. */
     {"[]", "refused null -32600"},
     {"[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]", "refused null -32600"},
@@ -95,7 +96,7 @@ static const struct {
     /* Repeated keys, wherever. */
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"method\":\"tools/call\"}", "refused 1 -32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"m\\u0065thod\":\"ping\"}", "refused 1 -32600"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"ping\"}", "refused null -32600"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"method\":\"ping\"}", "refused 1 -32600"},
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"a\":[{\"b\":1,\"b\":1}]}}",
      "refused 1 -32600"},
     /* Other members, and such as only look like one of ours. */
@@ -121,7 +122,7 @@ static const struct {
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null,\"result\":{}}", "refused null -32600"},
     /* Params. */
     {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}", "refused 1 -32602"},
-    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", "refused 1 -32602"},
+    {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}", "request 1"},
     {"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\",\"params\":[]}", "refused null -32602"},
     /* Answers. */
     {"{\"jsonrpc\":\"2.0\",\"result\":{}}", "refused null -32600"},
@@ -137,7 +138,7 @@ static void test_table(void)
     }
     check_line("empty", (struct slice){NULL, 0}, "refused null -32700");
     check_line("nul", (struct slice){"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\0", 42},
-               "refused null -32700");
+               "refused 1 -32700");
     check_line("utf-16", SLICE("{\0\"\0j\0"), "refused null -32700");
 }
 
@@ -166,7 +167,7 @@ static void test_depth(void)
     check_depth(ping, "}}", 63, "refused 1 -32600", true);
     check_depth(ping, "}}", 64, "refused 1 -32600", true);
     check_depth(ping, "}}", 1000, "refused 1 -32600", true);
-    check_depth(ping, "}}", 100000, "refused null -32600", true);
+    check_depth(ping, "}}", 100000, "refused 1 -32600", true);
 
     /* A call's depth is counted from its input. */
     const char *call =

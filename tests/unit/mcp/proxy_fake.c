@@ -79,18 +79,29 @@ struct outcome gate_judge(struct gate *gate, const struct call *call, const stru
     return (struct outcome){.kind = OUTCOME_ALLOW};
 }
 
+struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
+{
+    struct slice tool = call->names[0].tool;
+    bool allowed = !slice_starts_with(tool, SLICE("deny")) && !slice_starts_with(tool, SLICE("hold"));
+    put_call(gate, call, allowed ? "allow" : "deny", 0);
+    return (struct outcome){.kind = allowed ? OUTCOME_ALLOW : OUTCOME_DENY};
+}
+
 struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct slice tool,
-                                     struct slice phrase, const struct call_defaults *defaults)
+                                     struct slice phrase, const struct came *came,
+                                     const struct call_defaults *defaults)
 {
     (void)defaults;
-    fprintf(gate->log, "unreadable %u '%.*s' %.*s\n", cause, SLICE_FMT(tool), SLICE_FMT(phrase));
+    fprintf(gate->log, "unreadable %u '%.*s' %.*s (%zu)\n", cause, SLICE_FMT(tool), SLICE_FMT(phrase),
+            came->bytes.ptr != NULL ? came->bytes.len : (size_t)came->length);
     fflush(gate->log);
     return (struct outcome){0};
 }
 
 void gate_note(struct gate *gate, const struct event *event)
 {
-    fprintf(gate->log, "note %s %.*s\n", event->kind, SLICE_FMT(event->detail));
+    fprintf(gate->log, "note %s %.*s%s%s\n", event->kind, SLICE_FMT(event->detail),
+            event->outcome != NULL ? " " : "", event->outcome != NULL ? event->outcome : "");
     fflush(gate->log);
 }
 

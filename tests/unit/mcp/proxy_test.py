@@ -66,12 +66,20 @@ def test_refused():
     run = Run()
     refused = [
         (b"x\n", None, -32700),
-        (b'[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}]\n', None, -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}]\n', 1, -32600),
+        (b'[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","method":"ping"},17]\n', None, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"x":"\\ud83d"}}}\n', 1, -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"x":NaN}}}\n', 1, -32700),
+        (b'{"jsonrpc":"2.0","id":"\xff","method":"ping","params":{"x":"\x01"}}\n', "\ufffd", -32700),
+        (b'{"jsonrpc":"2.0","id":13.5,"method":"ping"}\n', 13.5, -32600),
+        (b'{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}\n', 9007199254740993, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}\n', 1, -32600),
+        (b'{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}\n', None, -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}\n', 1, -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":\r{"jsonrpc":"2.0","id":2,"method":"tools/call",'
          b'"params":{"name":"t"}}\r}}\n', 1, -32600),
-        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}\n', None, -32700),
-        (b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}\n', None, -32700),
+        (b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}\n', 1, -32700),
+        (b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}\n', 1, -32700),
         (b'{"jsonrpc":"2.0","id":null,"method":"ping"}\n', None, -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"ping","Method":"x"}\n', 1, -32600),
         (b'{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage"}\n', 1, -32601),
@@ -236,8 +244,7 @@ def test_cancel():
     check(run.message().get("id") == 1)
     check(run.end() == 0)
     check(run.recorded().count(b"notifications/cancelled") == 1)
-    check(run.rest() == [json.dumps({"jsonrpc": "2.0", "id": 4, "error": {
-        "code": -32603, "message": "The server has ended"}}, separators=(",", ":")).encode() + b"\n"])
+    check(run.rest() == [], "who has cancelled is not answered")
 
 
 def test_not_in_time():
@@ -284,10 +291,10 @@ def test_responses():
     run.call(2, "raw", {"line": '{"jsonrpc":"2.0","id":77,"result":{}}\n{"jsonrpc":"2.0","id":2,"result":{"x":"\\ud83d"}}\n'})
     check(run.line() == b'{"jsonrpc":"2.0","id":2,"result":{"x":"\\ud83d"}}\n')
     run.call(3, "latin")
-    check(run.message() == {"jsonrpc": "2.0", "id": 3, "error": {
-        "code": -32603, "message": "The server's response cannot be read"}})
+    check(run.message() == {"jsonrpc": "2.0", "id": 3, "result": {"t": "\ufffd"}})
     run.call(4, "raw", {"line": '{"jsonrpc":"2.0","id":4,"result":{},"error":{"code":1,"message":""}}\n'})
-    check(run.message().get("error", {}).get("code") == -32603)
+    check(run.message().get("error") == {
+        "code": -32603, "message": "The server's response cannot be read: it has a result and an error"})
     run.call(5, "raw", {"line": '[{"jsonrpc":"2.0","method":"notifications/message"}, {"jsonrpc":"2.0","id":5.0,"result":[1, 2]}]\n'})
     check(run.line() == b'{"jsonrpc":"2.0","method":"notifications/message"}\n')
     check(run.line() == b'{"jsonrpc":"2.0","id":5.0,"result":[1, 2]}\n')
@@ -300,6 +307,81 @@ def test_responses():
     log = run.log()
     check(log.count("answers nothing") == 2 and "note mcp.input_required" in log, log)
     check(log.count("allow 0 t {") == 1)
+
+
+def test_repaired():
+    """What clients take of a server directly arrives, under the id that was asked; said once, journalled each time."""
+    run = Run()
+    tool = '{"jsonrpc":"2.0",%s}\n'
+    for number, (text, want) in enumerate((
+            ('"id":"%d","result":{"a":1}', {"result": {"a": 1}}),
+            ('"id":%d,"result":{"a":1},"error":null', {"result": {"a": 1}}),
+            ('"id":%d,"result":null,"error":{"code":5,"message":"why"}', {"error": {"code": 5, "message": "why"}}),
+            ('"id":%d,"id":%d,"result":{"a":1}', {"result": {"a": 1}}),
+            ('"id":%d,"result":{"a":[NaN,Infinity]}', {"result": {"a": [None, None]}}),
+            ('"id":%d,"result":{"a":"\x01"}', {"result": {"a": "\x01"}}),
+            ('"id":%d,\r"result":{"a":"b\rc"}', {"result": {"a": "b\rc"}}),
+    ), 1):
+        run.call(number, "raw", {"line": tool % text.replace("%d", str(number))})
+        check(run.message() == {"jsonrpc": "2.0", "id": number, **want}, text)
+    run.call("7", "raw", {"line": '{"jsonrpc":"2.0","id":7,"result":{}}\n'})
+    check(run.message() == {"jsonrpc": "2.0", "id": "7", "result": {}}, "the other way round")
+    run.call(7, "never")
+    run.call("7", "raw", {"line": '{"jsonrpc":"2.0","id":"7","result":{}}\n'})
+    check(run.message()["id"] == "7", "an answer to what is open under that very name")
+    run.call(8, "raw", {"line": '{"jsonrpc":"2.0","id":8,"result":%s}\n' % ("[" * 5000 + "]" * 5000)})
+    check("deeper than 4096" in run.message()["error"]["message"])
+    check(run.end() == 0)
+    check(run.errors.count(b"not quite JSON-RPC") == 1, run.errors)
+    check(run.log().count("note mcp.repaired") == 8, run.log())
+    check(not any(json.loads(line).get("id") == "7" for line in run.rest()))
+
+
+def test_nulls():
+    """Optional members that are null are absent."""
+    run = Run()
+    run.send(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":null}\n',
+             b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":null,"_meta":null}}\n')
+    check([run.message().get("id") for _ in range(2)] == [1, 2])
+    run.send(b'{"jsonrpc":"2.0","id":3,"method":"tools/call","params":null}\n')
+    check(run.message().get("error", {}).get("code") == -32602)
+    check(run.end() == 0)
+    check("allow 0 t {}" in run.log())
+
+
+def test_extensions():
+    """Methods of extensions are known: what reads is a call, the rest passes and is journalled."""
+    run = Run()
+    for ident, (method, params) in enumerate((
+            ("skills/get", {"uri": "skill://a/SKILL.md"}), ("resources/directory/read", {"uri": "file:///d"}),
+            ("skills/list", {}), ("tasks/update", {"taskId": "x"}), ("vendor/thing", {"path": "/p", "_meta": {"a": 1}}))):
+        run.send({"jsonrpc": "2.0", "id": ident, "method": method, "params": params})
+        check(run.message().get("result") == {"method": method})
+    check(run.end() == 0)
+    log = run.log()
+    check('allow 0 skills/get {"uri":"skill://a/SKILL.md"}' in log and "allow 0 resources/directory/read" in log)
+    check(log.count("note mcp.extension") == 2, log)
+    check('allow 0 vendor/thing {"path":"/p"}' in log, "a method that is named is judged")
+
+
+def test_ends():
+    """How each call that ran has ended is told once, what never ran is not."""
+    run = Run()
+    run.call(1, "t")
+    run.call(2, "raw", {"line": '{"jsonrpc":"2.0","id":2,"result":{"isError":true,"content":[]}}\n'})
+    run.call(3, "raw", {"line": '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"m"}}\n'})
+    run.call(4, "deny")
+    run.call(5, "hold")
+    for _ in range(4):
+        run.message()
+    run.call(6, "never")
+    run.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 6}})
+    run.call(7, "never")
+    run.ping()
+    run.message()
+    check(run.end() == 0)
+    ends = [line.split("} ")[1] for line in run.log().splitlines() if line.startswith("note call.ended")]
+    check(sorted(ends) == ["cancelled", "ok", "protocol_error", "server_ended", "tool_error"], ends)
 
 
 def test_server_requests():

@@ -1,4 +1,5 @@
 """`callgate run` whole, with a fake server: run_test.py CALLGATE [NAME…]"""
+import hashlib
 import json
 import os
 import resource
@@ -38,6 +39,9 @@ class Run(harness.Run):
     def journal(self):
         with open(os.path.join(self.state, "journal.jsonl"), encoding="utf-8") as file:
             return [json.loads(line) for line in file]
+
+    def decisions(self):
+        return [event for event in self.journal() if event["kind"].startswith("policy.")]
 
     def kinds(self):
         return [event["kind"] for event in self.journal()]
@@ -109,8 +113,11 @@ def test_decisions():
     check(run.end() == 0)
     check(run.verified())
     check(run.recorded().count(b'"name": "t"') == 2 and run.recorded().count(b"hold") == 1)
-    last = run.journal()[-2]
+    last = run.decisions()[-2]
     check(last["kind"] == "policy.deny" and last["reason"] == "malformed call: a repeated key", last)
+    line = b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","name":"u"}}'
+    check(last["detail"] == {"bytes": len(line), "sha256": hashlib.sha256(line).hexdigest()}, last)
+    check("callHash" not in last)
     check(stat.S_IMODE(os.stat(run.state).st_mode) == 0o700)
     check(stat.S_IMODE(os.stat(os.path.join(run.state, "journal.jsonl")).st_mode) == 0o600)
     check(run.errors == b"", run.errors)
@@ -195,7 +202,7 @@ def test_session():
         run.call(1, "t")
         run.message()
         check(run.end() == 0)
-        event = run.journal()[-1]
+        event = run.decisions()[-1]
         check(event["sessionKey"]["channel"] == "local" and event["actor"] == "claude_process")
         threads.add(event["sessionKey"]["thread"])
     check(len(threads) == 2 and all(len(t) == 32 for t in threads), threads)
@@ -203,7 +210,7 @@ def test_session():
     run.call(1, "t")
     run.message()
     check(run.end() == 0)
-    event = run.journal()[-1]
+    event = run.decisions()[-1]
     check(event["sessionKey"] == {"channel": "C", "thread": "T"} and event["server"] == "fs"
           and event["actor"] == "session_owner", event)
 
@@ -216,6 +223,45 @@ def test_allow_method():
     check("result" in got.get(1, {}) and got.get(2, {}).get("error", {}).get("code") == -32601, got)
     check(run.end() == 0)
     check(b"notifications/b" in run.recorded() and b"vendor/c" not in run.recorded())
+    judged = [(e["kind"], e["toolName"]) for e in run.decisions() if "toolName" in e]
+    check(judged == [("policy.allow", "vendor/a"), ("policy.allow", "notifications/b")], judged)
+    no = [{"id": "no", "effect": "deny", "match": {"toolPrefix": "vendor/"}, "reason": "r"},
+          {"id": "nor", "effect": "deny", "match": {"tool": "notifications/b"}, "reason": "r"}]
+    run = Run(rules=no, options=["--allow-method", "vendor/a", "--allow-method", "notifications/b"])
+    run.send({"jsonrpc": "2.0", "id": 1, "method": "vendor/a"}, {"jsonrpc": "2.0", "method": "notifications/b"})
+    check(run.message().get("error") == {"code": 403, "message": "The call was denied."})
+    check(run.end() == 0)
+    check(run.recorded() == b"EOF\n")
+
+
+def test_outcomes():
+    """An event for each call that has ended, tied to its decision; none when that is not wanted."""
+    for options, count in (((), 2), (("--record-outcomes=off",), 0)):
+        run = Run(options=options)
+        run.call(1, "t", {"secret": "s"})
+        run.message()
+        run.call(2, "raw", {"line": '{"jsonrpc":"2.0","id":2,"result":{"isError":true}}\n'})
+        run.message()
+        check(run.end() == 0 and run.verified())
+        ended = [event for event in run.journal() if event["kind"] == "call.ended"]
+        check(len(ended) == count, ended)
+        allowed = {event["correlationId"]: event for event in run.journal() if event["kind"] == "policy.allow"}
+        for event, outcome in zip(ended, ("ok", "tool_error")):
+            check(event["outcome"] == outcome and "input" not in event)
+            check(event["toolName"] == allowed[event["correlationId"]]["toolName"])
+            check(set(event["detail"]) == {"durationMs", "resultBytes"} and event["detail"]["resultBytes"] > 30, event)
+
+
+def test_long_line():
+    """Of a line that is over the limit the journal has hash and length."""
+    run = Run()
+    line = b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"t","arguments":{"x":"' + b"y" * (17 << 20)
+    run.send(line + b'"}}}\n')
+    check(run.message().get("id") == 9)
+    check(run.end() == 0)
+    detail = run.decisions()[-2]["detail"]
+    line += b'"}}}'
+    check(detail == {"bytes": len(line), "sha256": hashlib.sha256(line).hexdigest()}, detail)
 
 
 def test_closed_descriptors():

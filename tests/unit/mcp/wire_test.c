@@ -78,8 +78,8 @@ static void test_long_lines(void)
             while ((kind = line_buffer_next(&lines, &text, &raw)) != LINE_NONE) {
                 if (kind == LINE_TOO_LONG) {
                     told++;
-                    CHECK(lines.scan.has_answer && !lines.scan.has_method);
-                    CHECK(scan_id(&lines.scan, &doc, &id) && id.kind == ID_STRING);
+                    CHECK(lines.long_line.scan.has_answer && !lines.long_line.scan.has_method);
+                    CHECK(scan_id(&lines.long_line.scan, &doc, &id) && id.kind == ID_STRING);
                     CHECK_BYTES(id.text.ptr, id.text.len, "a,b");
                 } else {
                     whole++;
@@ -143,6 +143,10 @@ static void test_scans(void)
     check_scan("{\"x\":{\"id\":2},\"id\":1,\"y\":[{\"id\":3}]}", "1");
     check_scan("{\"x\":\"\xff\",\"id\":1e0,\"y\":", "1");
     check_scan("{\"id\":1,\"id\":2}", "-");
+    check_scan("{\"id\":1,\"id\": 1 }", "1");
+    check_scan("{\"id\":1,\"id\":12}", "-");
+    check_scan("{\"id\":12,\"id\":1}", "-");
+    check_scan("{\"id\":1,\"id\":1,\"id\":2}", "-");
     check_scan("{\"id\":{\"a\":1}}", "-");
     check_scan("{\"id\":[1]}", "-");
     check_scan("{\"id\":null}", "-");
@@ -153,6 +157,43 @@ static void test_scans(void)
     check_scan("{\"a\":\"\\\\\",\"id\":4}", "4");
     check_scan("", "-");
     check_scan("}{\"id\":1}", "-");
+}
+
+/* The id to answer, of lines that no reader takes. */
+static void check_rescue(struct slice line, const char *want)
+{
+    struct scan scan;
+    struct json_doc doc;
+    struct id id = {0};
+    struct buf got;
+    json_init(&doc);
+    buf_init(&got, 4096);
+    scan_start(&scan);
+    scan_feed(&scan, line);
+    if (!scan_id_to_answer(&scan, line, &doc, &id)) {
+        id = (struct id){0};
+    }
+    id_write(&got, &id);
+    CHECK_BYTES(got.ptr, got.len, want);
+    buf_finish(&got);
+    json_finish(&doc);
+}
+
+static void test_rescue(void)
+{
+    check_rescue(SLICE("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"x\",\"params\":{\"a\":\"\\ud83d\"}}"),
+                 "7");
+    check_rescue(SLICE("{\"id\":7,\"params\":{\"a\":NaN}}"), "7");
+    check_rescue(SLICE("{\"id\" : \"a b\" ,\"params\":{\"a\":\"\x01\"}}"), "\"a b\"");
+    check_rescue(SLICE("\xEF\xBB\xBF{\"id\":7}"), "7");
+    check_rescue(SLICE("{\"id\":13.5}"), "13.5");
+    check_rescue(SLICE("{\"id\":9007199254740993}"), "9007199254740993");
+    check_rescue(SLICE("{\"id\":\"\\ud83d\"}"), "\"\\ud83d\"");
+    check_rescue(SLICE("{\"id\":\"\xff\x01\\x\"}"), "\"\xEF\xBF\xBD\\u0001\\\\x\"");
+    check_rescue(SLICE("{\"id\":\"a\"\"b\"}"), "null");
+    check_rescue(SLICE("{\"id\":true}"), "null");
+    check_rescue(SLICE("{\"id\":01}"), "null");
+    check_rescue(SLICE("{\"id\":1,\"result\":{\"a\":NaN}}"), "null");
 }
 
 /* ---- Ids ---- */
@@ -184,6 +225,14 @@ static void test_ids(void)
     }
     ids_finish(&ids);
     CHECK(ids.count == 0 && ids.bytes == 0);
+    int64_t value = 0;
+    CHECK(id_text_is_number(SLICE("2"), &value) && value == 2);
+    CHECK(id_text_is_number(SLICE("-17"), &value) && value == -17);
+    CHECK(id_text_is_number(SLICE("9007199254740992"), &value) && value == ID_NUMBER_MAX);
+    CHECK(!id_text_is_number(SLICE("9007199254740993"), &value) && !id_text_is_number(SLICE("02"), &value));
+    CHECK(!id_text_is_number(SLICE("2.0"), &value) && !id_text_is_number(SLICE(""), &value));
+    CHECK(!id_text_is_number(SLICE("-0"), &value) && !id_text_is_number(SLICE("-"), &value));
+    CHECK(!id_text_is_number(SLICE("99999999999999999999"), &value));
 }
 
 static void test_ids_ceiling(void)
@@ -225,18 +274,24 @@ static void check_server_message(const char *line, const char *want)
     buf_init(&scratch, 1u << 20);
     buf_init(&got, 1u << 20);
     struct server_message message = {0};
-    if (server_message_parse(&doc, &scratch, slice_of(line))) {
+    const char *why = NULL;
+    enum server_text text = server_message_parse(&doc, &scratch, slice_of(line), &why);
+    if (text != SERVER_TEXT_BROKEN) {
         message = server_message_read(&doc, json_root(&doc));
     } else {
         struct scan scan;
         scan_start(&scan);
         scan_feed(&scan, slice_of(line));
-        message = server_message_rescue(&scan, &doc);
+        message = server_message_rescue(&scan, &doc, why);
     }
     buf_text(&got, names[message.kind]);
     buf_byte(&got, ' ');
     id_write(&got, &message.id);
-    buf_text(&got, message.input_required ? " input" : "");
+    if (message.kind == SERVER_MESSAGE_RESPONSE && (text == SERVER_TEXT_MENDED || message.repair != NULL)) {
+        buf_byte(&got, ' ');
+        server_message_write(&got, &doc, &message, &message.id);
+        got.len--;
+    }
     if (got.len != strlen(want) || memcmp(got.ptr, want, got.len) != 0) {
         printf("of the line: %s\n", line);
     }
@@ -254,7 +309,7 @@ static void test_server_messages(void)
                          "response 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"more\":1}", "response 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"input_required\"}}",
-                         "response 1 input");
+                         "response 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"resultType\":\"complete\"}}",
                          "response 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}", "request 1");
@@ -270,12 +325,27 @@ static void test_server_messages(void)
     /* Meant as responses, and not such. */
     check_server_message("{\"id\":1,\"result\":{}}", "broken 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"error\":{}}", "broken 1");
-    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{}}", "broken 1");
-    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Method\":\"x\"}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"result\":{\"a\":1}}",
+                         "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":1}}");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{},\"Method\":\"x\"}",
+                         "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\",\"result\":{}}", "broken 1");
-    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xff\"}}",
+                         "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":\"\xEF\xBF\xBD\"}}");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"a\":nan}}", "broken 1");
-    check_server_message("{\"jsonrpc\":\"2.0\",\r\"id\":1,\"result\":{}}", "broken 1");
+    check_server_message("{\"jsonrpc\":\"2.0\",\r\"id\":1,\"result\":{}}",
+                         "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    check_server_message(
+        "\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[NaN,-Infinity,\"NaN\\\"\t\"]}",
+        "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":[null,null,\"NaN\\\"\\u0009\"]}");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1,\"result\":{},\"error\":null}",
+                         "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}");
+    check_server_message(
+        "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null,\"error\":{\"code\":1,\"message\":\"m\"}}",
+        "response 1 {\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"message\":\"m\"}}");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":2,\"result\":{}}",
+                         "response 2 {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}");
+    check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":null}", "response 1");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"\"}}",
                          "response null");
     check_server_message("{\"jsonrpc\":\"2.0\",\"id\":1.5,\"result\":{}}", "response null");
@@ -350,6 +420,7 @@ int main(void)
     test_long_lines();
     test_memory();
     test_scans();
+    test_rescue();
     test_ids();
     test_ids_ceiling();
     test_server_messages();
