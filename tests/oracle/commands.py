@@ -183,19 +183,19 @@ def inside(command):
                 if at > 0 and not word.opaque and word.value in FIND_RUNS:
                     add(words[at + 1:], of)
         if len(words) > 1 and _is_option(words[1]):
-            add([words[0]] + [word for word in words[1:] if not _is_option(word)], of)
-            left, skip = [words[0]], False
-            for word in words[1:]:
-                if skip and not _is_option(word):
-                    skip = False
-                    continue
-                skip = _is_option(word) and "=" not in word.value
-                if not _is_option(word):
-                    left.append(word)
-            add(left, of)
+            add([words[0]] + _behind_options(words, False), of)
+            add([words[0]] + _behind_options(words, True), of)
 
     look(command)
     return found
+
+
+def _behind_options(words, with_values):
+    """What stands behind the options that follow the first word; `with_values`: and behind the word after each."""
+    at = 1
+    while at < len(words) and _is_option(words[at]):
+        at += 2 if with_values and "=" not in words[at].value else 1
+    return words[at:]
 
 
 def _is_option(word):
