@@ -18,6 +18,7 @@ CALLS_IN_A_BATCH = 40
 
 def make(rng):
     """A batch: a case whose `calls` are many, or None if its policy does not load."""
+    rng.rooted = rng.random() < 0.25
     fs = generate.tree(rng)
     batch = {"fs": fs, "policies": generate.policies(rng, fs), **generate.setting(rng, fs)}
     drop_unloadable(batch)
@@ -40,7 +41,7 @@ def drop_unloadable(batch):
 
 def approvals(rng, batch):
     asking = [rule for _, document in batch["policies"] for rule in generate.rules_of(document)
-              if rule["effect"] == "require_approval"]
+              if rule["effect"] == "require_approval" or rng.random() < 0.1]
     out = []
     for rule in asking:
         if rng.random() < 0.4:
@@ -49,7 +50,7 @@ def approvals(rng, batch):
             entry = {"rule": rule["id"], "channel": rng.choice(generate.CHANNELS[:2]),
                      "thread": rng.choice(generate.THREADS[:2]), "granted": rng.choice((1000, 2000, 2001)),
                      "expires": rng.choice((2000, 2001, 5000))}
-            if rule.get("scope") == "call":
+            if rule.get("scope") in ("call", "once") or rng.random() < 0.3:
                 entry["callOf"] = rng.choice(batch["calls"])
             out.append(entry)
     return out
@@ -79,7 +80,9 @@ class world:
     def __enter__(self):
         self.root = tempfile.TemporaryDirectory(prefix="differ-")
         self.aside = tempfile.TemporaryDirectory(prefix="aside-")
-        root = os.path.realpath(self.root.name)
+        # Two directories deep, so that ".." leads to nothing that others change.
+        root = os.path.join(os.path.realpath(self.root.name), "u", "v")
+        os.makedirs(root)
         tables.lay_out(tables.placed(self.case.get("fs", {}), root), root)
         return root, self.aside.name
 

@@ -17,11 +17,17 @@ PATH_KEYS = ("path", "Path", "paths", "file", "file_path", "filePath", "FILEPATH
 OTHER_KEYS = ("text", "n", "o", "target", "Target", "pattern", "command", "cwd", "workdir", "repo_path", "CWD", "", "x y")
 ARGUMENTS = ("n", "o", "path", "text", "target", "cwd", "")
 LISTED = ("target", "Target", "text", "o", "path", "uri", "cwd", "-path", "-PATH", "-target", "-uri", "-file", "-cwd",
-          "src", "-src", "n")
+          "src", "-src", "n", "script", "-command", "-cmd", "-url", "link", "data", "-data", "-inputPath")
 
 
 class Number(str):
     """A number in the spelling that it has in the text."""
+
+
+def rooted(rng):
+    """Whether paths may lead to the root of the file system: never in a batch whose rules name components, because all that is
+    below a directory would be looked through for them."""
+    return getattr(rng, "rooted", True)
 
 
 def sometimes(rng, chance):
@@ -71,6 +77,8 @@ def tree(rng):
 def _target(rng, known, name):
     pick = rng.random()
     there = rng.choice(known)
+    if not rooted(rng) and pick >= 0.75:  # not out of the tree: what is there would be looked through
+        return rng.choice((".", name.split("/")[-1], "nothing", "$ROOT/home", rng.choice(NAMES), "$ROOT/" + name + "/x"))
     up = "../" * name.count("/")
     if pick < 0.45:
         return (up + there or ".") + rng.choice(("", "", "/", "/.", "/..", "/nothing"))
@@ -96,18 +104,20 @@ def path(rng, fs, clean=False):
     if sometimes(rng, 0.2):
         text = rng.choice(known) + rng.choice(("/../", "/", "/./", "//", "/../../")) + text
     if clean:
-        return rng.choice(("$ROOT/" + text, "$ROOT/" + text, text, "~/" + text.split("/")[-1], "~", "/", "$ROOT"))
+        return rng.choice(("$ROOT/" + text, "$ROOT/" + text, text, "~/" + text.split("/")[-1], "~",
+                           "/" if rooted(rng) else "$ROOT", "$ROOT"))
     pick = rng.random()
     if pick < 0.5:
         return "$ROOT/" + text
     if pick < 0.85:
         return text
-    return rng.choice(("", "~", "~/", "~/" + text, "~" + text, ".", "..", "../" + text, "/", "//$ROOT/" + text,
-                       "~/../" + text, "$ROOT/l1", "$ROOT/l1/a", "l2", "/proc/self/root$ROOT/a", "/proc/self/../uptime", "/proc/uptime/..",
-                       "$ROOT", "$ROOT/../" + text, " $ROOT/" + text, text + "\0", "\0", "./" * 2045 + "abcdef",
-                       "./" * 2045 + "abcde"[:rng.randrange(3, 6)], "$ROOT/" + "n" * rng.choice((255, 256)),
-                       "none/" + "n" * 256,
-                       "ab/" * 1364 + "a", text + "/" + "../" * 60 + text))
+    if rooted(rng) and sometimes(rng, 0.2):
+        return rng.choice(("/", "/proc/self/root$ROOT/a", "/proc/uptime/..", "../../../../../../../..", "/.."))
+    return rng.choice(("", "~", "~/", "~/" + text, "~" + text, ".", "..", "../" + text, "//$ROOT/" + text, "~/../" + text, "$ROOT/l1",
+                       "$ROOT/l1/a", "l2", "/proc/self/../uptime", "$ROOT", "$ROOT/../" + text, " $ROOT/" + text, text + "\0", "\0",
+                       "./" * 2045 + "abcdef", "./" * 2045 + "abcde"[:rng.randrange(3, 6)],
+                       "$ROOT/" + "n" * rng.choice((255, 256)), "none/" + "n" * 256, "ab/" * 1364 + "a",
+                       text + "/" + "../" * (60 if rooted(rng) else 2) + text))
 
 
 def uri(rng, fs):
@@ -177,7 +187,11 @@ def call(rng, fs):
     if sometimes(rng, 0.3):
         out["actor"] = rng.choice(ACTORS)
     if sometimes(rng, 0.95):
-        out["input"] = members(rng, fs, 0, 4)
+        out["input"] = members(rng, fs, 0, 4 if sometimes(rng, 0.5) else 1)
+        if sometimes(rng, 0.6):
+            language.extra_members(rng, fs, out["input"])
+        if sometimes(rng, 0.4):
+            language.command_members(rng, fs, out["input"])
     text = spell(rng, out)
     return mutated(rng, text) if sometimes(rng, 0.03) else text
 
@@ -237,7 +251,7 @@ def match(rng, fs):
     elif sometimes(rng, 0.2):
         out["toolPrefix"] = rng.choice(("g", "get", "get_", "p", "upload", "t", "s/"))
     for key, pool, chance in (("server", SERVERS, 0.12), ("channel", CHANNELS, 0.15), ("thread_ts", THREADS, 0.1),
-                              ("actor", ACTORS, 0.12), ("pathComponent", COMPONENTS, 0.15)):
+                              ("actor", ACTORS, 0.12), ("pathComponent", COMPONENTS, 0 if rooted(rng) else 0.15)):
         if sometimes(rng, chance):
             out[key] = rng.choice(pool)
     if sometimes(rng, 0.5) or not out:
@@ -255,9 +269,20 @@ def plain(item):
     return int(item) if item.lstrip("-").isdigit() else 1.0
 
 
+def plain_deep(item):
+    """The value with every Number in it as what json.dumps prints."""
+    if isinstance(item, dict):
+        return {key: plain_deep(each) for key, each in item.items()}
+    if isinstance(item, list):
+        return [plain_deep(each) for each in item]
+    return plain(item)
+
+
 def rule(rng, fs, name, tier):
     effect = "deny" if tier == "workspace" else rng.choice(("auto_approve",) * 2 + ("deny",) * 2 + ("require_approval",))
     out = {"id": name, "effect": effect, "match": match(rng, fs)}
+    if not rooted(rng):
+        language.extend_match(rng, fs, effect, out["match"])
     if tier is None and sometimes(rng, 0.4):
         out["match"]["tier"] = rng.choice(TIERS)
     elif tier is not None and sometimes(rng, 0.15):
@@ -267,7 +292,7 @@ def rule(rng, fs, name, tier):
     if effect == "deny":
         out["reason"] = "because of " + name
     if effect == "require_approval":
-        for key, pool in (("ttlMs", (1, 5000, 86400000)), ("approvers", (1, 2, 10)), ("scope", ("session", "call"))):
+        for key, pool in (("ttlMs", (1, 5000, 86400000)), ("approvers", (1, 2, 10)), ("scope", ("session", "call", "once"))):
             if sometimes(rng, 0.4):
                 out[key] = rng.choice(pool)
     return out
@@ -293,8 +318,8 @@ def document(rng, fs, tier, prefix, most=9):
     if sometimes(rng, 0.3):
         out["requireAuthoredPolicy"] = [rng.choice(("*", "t", "s/*", "s/t", "disk/put", "put", "disk/*"))
                                         for _ in range(rng.randrange(0, 3))]
-    for key in ("pathArguments", "treeArguments"):
-        if sometimes(rng, 0.3):
+    for key in ("pathArguments", "treeArguments", "commandArguments", "urlArguments"):
+        if sometimes(rng, 0.3 if key[0] in "pt" else 0.08):
             out[key] = lists(rng, tier, key == "treeArguments")
     pick = rng.random()
     if not out and pick < 0.3:
@@ -329,3 +354,6 @@ def setting(rng, fs):
     if sometimes(rng, 0.2):
         out["home"] = "$ROOT/" + rng.choice(names_of(fs))
     return out
+
+
+from . import language  # noqa: E402: it uses this file's pools

@@ -185,6 +185,8 @@ class _Reader:
             if char in "<>":
                 self.redirection(words, targets, None, depth)
                 continue
+            if char == "(":
+                raise Unreadable("a parenthesis behind a word")
             word = self.word(depth)
             digits = word.marks and all(each in DIGITS and plain for each, plain in word.marks) and not word.quoted
             if digits and self.peek() in ("<", ">"):
