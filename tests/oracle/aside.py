@@ -15,7 +15,7 @@ def of_strings(maker):
 
 def may_be_place(text, name):
     """Whether a string that is no argument of its own may name a path, by its look and its name."""
-    if any(char < " " or char == "\x7f" for char in text) or places.is_url(text):
+    if any(char < " " or char == "\x7f" for char in text) or hosts.begins_as_url(text):
         return False
     if text == "" or len(text.encode("utf-8")) > canonical.LONGEST:
         return False

@@ -34,6 +34,8 @@ class Command:
                 break
             self.words.append(word.value)
         self.open = is_open or len(self.words) < len(self.all_words)
+        self.ends_open = is_open  # something unknown stands behind its last word
+        self.redirection = False
         self.unreadable = text is not None
         self.documents = tuple(documents)
         # Filled in by places.py: where it acts, and its hosts.
@@ -72,11 +74,14 @@ def _of_text(text, extra, is_open, assigned, level):
         words = list(raw.words)
         if at == last:
             words += [plain_word(each) for each in extra]
-        yield from seen_through(Command(words, raw.assigned, is_open and at == last, None, read.documents), level)
+        command = Command(words, raw.assigned, is_open and at == last, None, read.documents)
+        command.redirection = raw.redirection
+        yield from [command] if raw.redirection else seen_through(command, level)
 
 
 def seen_through(command, level=0):
     """The command, or what the text of a shell's -c has in its place. Raises shell.Unreadable."""
+    shell.check_builtins(command.all_words)
     known = command.words
     if not known or basename(known[0]) not in SHELLS:
         return [command]
@@ -153,16 +158,18 @@ def inside(command):
     """Commands of their own that stand in the words of a command: of a wrapper, of find, and without its options."""
     found, seen = [], {command.key()}
 
-    def add(words, of):
-        if not words or words[0].opaque:
+    def add(words, of, is_open=None):
+        if not words:
             return
         inner = Command(words, of.assigned, False, None, of.documents)
-        inner.open = inner.open or of.open and len(of.words) == len(of.all_words)
-        inner.starts, inner.places_known = of.starts, of.places_known
+        inner.open = inner.open or (of.ends_open if is_open is None else is_open)
+        inner.ends_open = of.ends_open if is_open is None else is_open
         try:
+            if words[0].opaque:
+                raise shell.Unreadable("a command whose name is not known")
             parts = seen_through(inner)
         except shell.Unreadable:
-            parts = [unreadable(" ".join(word.value for word in words))]
+            parts = [unreadable("")]  # the words are looked at where they stand
         for part in parts:
             part.starts, part.places_known = of.starts, of.places_known
             if part.key() not in seen:
@@ -172,30 +179,57 @@ def inside(command):
 
     def look(of):
         words = of.all_words
-        if of.unreadable or not words:
+        if of.unreadable or not words or of.redirection:
             return
         name = basename(words[0].value)
         if name in WRAPPERS:
             for at in range(1, len(words)):
+                if words[at].opaque:
+                    if all(_is_option(word) for word in words[1:at]):
+                        add(words[at:], of)
+                    break
                 add(words[at:], of)
         if name == "find":
             for at, word in enumerate(words):
                 if at > 0 and not word.opaque and word.value in FIND_RUNS:
-                    add(words[at + 1:], of)
+                    end = _end_of_exec(words, at + 1)
+                    add(words[at + 1:end], of, of.ends_open and end == len(words))
         if len(words) > 1 and _is_option(words[1]):
-            add([words[0]] + _behind_options(words, False), of)
-            add([words[0]] + _behind_options(words, True), of)
+            for left in _without_options(words):
+                add(left, of)
 
     look(command)
     return found
 
 
-def _behind_options(words, with_values):
-    """What stands behind the options that follow the first word; `with_values`: and behind the word after each."""
+def _end_of_exec(words, at):
+    """The index of the `;`, or of the `+` behind `{}`, that ends what find runs."""
+    for end in range(at, len(words)):
+        if words[end].value == ";" or words[end].value == "+" and words[end - 1].value == "{}":
+            return end
+    return len(words)
+
+
+def _without_options(words):
+    """The command without the words that begin with `-`, alone and each with the word behind it; and, because a subcommand's
+    own options are not its program's, from each word on that may be the first of those."""
+    out = [[words[0]] + [word for word in words[1:] if not _is_option(word)], [words[0]]]
+    value = False
+    for word in words[1:]:
+        option = _is_option(word)
+        if not option and not value:
+            out[1].append(word)
+        value = option and "=" not in word.value
     at = 1
-    while at < len(words) and _is_option(words[at]):
-        at += 2 if with_values and "=" not in words[at].value else 1
-    return words[at:]
+    while True:
+        while at < len(words) and _is_option(words[at]):
+            at += 1
+        if at == len(words):
+            return out
+        out.append([words[0]] + words[at:])
+        if not _is_option(words[at - 1]) or "=" in words[at - 1].value:
+            return out
+        at += 1
 
 
 def _is_option(word):
@@ -217,7 +251,7 @@ def pattern(text):
         read = shell.read(text)
     except shell.Unreadable:
         return None
-    if len(read.commands) != 1 or read.redirected or read.commands[0].assigned:
+    if len(read.commands) != 1 or read.redirected or read.subshell or read.commands[0].assigned:
         return None
     words = read.commands[0].words
     if any(word.opaque and not word.star for word in words) or words[0].star:
@@ -226,16 +260,11 @@ def pattern(text):
     if head:
         return tuple(head) + out[1:] if len(out) <= 32 else None
     try:
-        plain = [plain_word("*") if word.star else word for word in words]
-        seen = seen_through(Command(plain))
+        plain = Command([plain_word("*") if word.star else word for word in words])
+        if seen_through(plain) != [plain]:
+            return None  # what is seen through is no command itself: nothing would match
     except shell.Unreadable:
         return None
-    if len(seen) != 1:
-        return None
-    if seen[0].all_words != plain:
-        out = tuple(seen[0].words)
-        if seen[0].open or seen[0].assigned:
-            return None
     return out if len(out) <= 32 else None
 
 

@@ -2,7 +2,7 @@
 import os
 import re
 
-from . import canonical, commands, forms, hosts, trees
+from . import canonical, commands, forms, hosts, shell, trees
 
 SEARCHES = frozenset("grep egrep fgrep rg ag ack".split())
 BEFORE_SEARCHED = r"-[cHhiLlnoqRrsvwxzEFGPUu]+"
@@ -14,18 +14,12 @@ PASSES_HIDDEN = ("rg", "ag", "ack", "fd")
 RUN = re.compile(r"[A-Za-z0-9_./:,@%+=!~^-]+")
 
 
-def is_url(text):
-    return hosts.begins_as_url(text) or hosts.any_scheme(text)
-
-
 def split(text):
     """The text, and what of it may be a place of its own."""
-    if is_url(text):
+    if hosts.begins_as_url(text):
         return [text]
-    out = [text] + [text[at + 1:] for at, char in enumerate(text) if char in ",:@"]
-    if ":" in text:
-        out.append(text[:text.index(":")])
-    return _each_once(out)
+    out = [text] + ([text[:text.index(":")]] if ":" in text else [])
+    return _each_once(out + [text[at + 1:] for at, char in enumerate(text) if char in ",:@"])
 
 
 def _each_once(texts):
@@ -71,6 +65,8 @@ def searched_for(words):
 def known_pieces(command):
     """(text, whether it begins with an unquoted ~) for every place of a command."""
     out, skipped = [], searched_for(command.all_words)
+    if len(command.all_words) == 1 and command.words == ["cd"]:
+        return [("~", True)]
     for at, word in enumerate(command.all_words):
         if word.opaque or word.value == "" or at == skipped:
             continue
@@ -80,6 +76,33 @@ def known_pieces(command):
             found = pieces(word.value)
         out += [(text, word.tilde and word.value.startswith(text[:1]) and text.startswith("~")) for text in found]
     return out
+
+
+def change(command):
+    """(the word of the place that a command changes to, or None; whether where it leads is known)."""
+    if not command.words or command.words[0] not in ("cd", "pushd", "popd"):
+        return None, True
+    name, later = command.words[0], command.all_words[1:]
+    if name == "popd" or command.open or any(word.value == "-" for word in later):
+        return None, False
+    plain = [word for word in later if not option(word)]
+    if len(plain) > 1:
+        return None, False
+    if plain:
+        return plain[0], True
+    return (shell.Word("~", tilde=True) if name == "cd" else None), True  # pushd goes back to one of before
+
+
+def hidden_too(name, options):
+    """Whether a search looks below names that begin with a dot."""
+    return name not in PASSES_HIDDEN or any("hidden" in each or "unrestricted" in each or
+                                            re.fullmatch(r"-[A-Za-z.]*[u.][A-Za-z.]*", each) for each in options)
+
+
+def starts_here(name, options):
+    """Whether a program goes below the working directory when it is told no place."""
+    return name in FROM_HERE or name in FROM_HERE_IF_TOLD and any(
+        each == "--recursive" or re.fullmatch(r"-[A-Za-z]*[rR][A-Za-z]*", each) for each in options)
 
 
 class Places:
@@ -133,27 +156,20 @@ class Places:
 
     def moves(self, command, starts):
         """Adds the place of a `cd` to the starts; False when it is not known any more."""
-        if not command.words or command.words[0] not in ("cd", "pushd", "popd"):
-            return True
-        name, later = command.words[0], command.all_words[1:]
-        if name == "popd" or command.open or any(word.value == "-" for word in later):
-            return False
-        plain = [word for word in later if not option(word)]
-        if len(plain) > 1 or not plain and name == "pushd":
-            return False
-        if not plain:
-            found = [self.world.home]
-        elif plain[0].tilde:
-            found = [self.world.home + plain[0].value[1:].encode("utf-8")]
+        place, known = change(command)
+        if place is None:
+            return known
+        if place.tilde:
+            found = [self.world.home + place.value[1:].encode("utf-8")]
         else:
-            raw = plain[0].value.encode("utf-8")
+            raw = place.value.encode("utf-8")
             found = [raw] if raw.startswith(b"/") else [None if start is None else start + b"/" + raw for start in starts]
             if not forms.fits(raw):
                 found = [None]
         for each in found:
             if each not in starts:
                 starts.append(each)
-        return True
+        return known
 
     # --- read aside
 
@@ -212,9 +228,7 @@ class Places:
         if name not in GOES_BELOW:
             return []
         options = [word.value for word in command.all_words[1:] if option(word)]
-        hidden = name not in PASSES_HIDDEN or any(
-            "hidden" in each or "unrestricted" in each or re.fullmatch(r"-[A-Za-z.]*[u.][A-Za-z.]*", each)
-            for each in options)
+        hidden = hidden_too(name, options)
         roots = [path for path, _ in command.places]
         if self.starts_here(name, command, options):
             for start in command.starts:
@@ -233,8 +247,7 @@ class Places:
         return out
 
     def starts_here(self, name, command, options):
-        if name not in FROM_HERE and not (name in FROM_HERE_IF_TOLD and any(
-                each == "--recursive" or re.fullmatch(r"-[A-Za-z]*[rR][A-Za-z]*", each) for each in options)):
+        if not starts_here(name, options):
             return False
         last = next((word for word in reversed(command.all_words[1:]) if word.opaque or not option(word)), None)
         if last is None or last.opaque or last.value == "":

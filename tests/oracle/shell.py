@@ -121,9 +121,9 @@ class _Reader:
                 raise Unreadable("an expansion in a here-document")
             if depth > 0 and line.lstrip(" \t").startswith(name):
                 raise Unreadable("a line that may end a here-document inside parentheses")
-            held.append(line)
+            held.append(line + "\n")
             self.at = end + 1
-        self.out.documents.append("\n".join(held))
+        self.out.documents.append("".join(held))
 
     def list(self, depth):
         """Commands up to the end, or to a `)` that is not taken."""
@@ -480,6 +480,11 @@ def check(words):
         raise Unreadable("a reserved word")
     if any(word.first("=") for word in words):
         raise Unreadable("a word that begins with =")
+    check_builtins(words)
+
+
+def check_builtins(words):
+    """Raises Unreadable for a command of the shell's own that takes its words as a text or an expression."""
     at = behind_wrappers(words)
     if at < len(words) and not words[at].opaque:
         name = words[at].value
