@@ -17,6 +17,16 @@ struct inner {
 static bool add_one(struct inner *inner, const struct command_word *words, uint32_t count, bool open,
                     bool every_word, unsigned depth);
 
+static bool has_opaque(const struct command_word *words, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        if (is_opaque(&words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Programs that run what begins at some later word. An opaque word may begin it where nothing but options stands
  * before it. */
 static bool add_suffixes(struct inner *inner, const struct command_word *words, uint32_t count, bool open,
@@ -144,7 +154,8 @@ static bool add_without_options(struct inner *inner, const struct command_word *
         for (uint32_t j = 0; j < i && !known; j++) {
             known = same_words(made[i].words, made[i].count, made[j].words, made[j].count);
         }
-        if (!known && !add_one(inner, made[i].words, made[i].count, open, false, depth)) {
+        /* Behind an opaque word nothing was looked at: it may have been an option's value. */
+        if (!known && !add_one(inner, made[i].words, made[i].count, open, has_opaque(words, count), depth)) {
             return false;
         }
     }
@@ -159,7 +170,8 @@ static bool add_inside(struct inner *inner, const struct command_word *words, ui
         return true;
     }
     uint32_t flags = name_flags(name_base(words[0].text));
-    if ((flags & NAME_WRAPPER) != 0 && every_word && !add_suffixes(inner, words, count, open, depth)) {
+    bool suffixes = every_word || has_opaque(words, count);
+    if ((flags & NAME_WRAPPER) != 0 && suffixes && !add_suffixes(inner, words, count, open, depth)) {
         return false;
     }
     if ((flags & NAME_FIND) != 0 && !add_execs(inner, words, count, open, depth)) {

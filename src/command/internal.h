@@ -93,6 +93,10 @@ struct sink_mark {
     size_t command_count;
 };
 
+/* Whether words are a command that the reader would give as it is: none that it refuses, and no `sh -c`, whose text
+ * stands in its place. A pattern of another kind would meet nothing. */
+bool sink_stands_for_itself(struct sink *sink, const struct command_word *words, uint32_t count);
+
 /* Makes a command of words that are in the arena: refuses what must not be read, sees through `sh -c`, adds the
  * command, and keeps what it does to those after it. `shells` counts the texts around it. */
 bool sink_add(struct sink *sink, const struct command_word *words, uint32_t count, bool open, uint32_t at,

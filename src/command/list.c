@@ -133,6 +133,21 @@ static enum shell_form shell_form(const struct command_word *words, uint32_t cou
     return open && count < 3 ? SHELL_BAD : SHELL_NONE;
 }
 
+bool sink_stands_for_itself(struct sink *sink, const struct command_word *words, uint32_t count)
+{
+    if (!refuse_builtins(sink, words, count, words[0].at)) {
+        return false;
+    }
+    enum shell_form form = shell_form(words, count, false);
+    bool has_text = form == SHELL_TEXT;
+    for (uint32_t i = 1; i < count; i++) {
+        has_text =
+            has_text || (form == SHELL_BAD && has_c(words[i].text)); /* `*` is any word, but one word */
+    }
+    return !has_text ||
+           sink_refuse(sink, words[0].at, "a shell's '-c', which is seen through: name the command inside");
+}
+
 static bool see_through(struct sink *sink, const struct command_word *text, uint32_t at, unsigned shells)
 {
     struct scan scan;

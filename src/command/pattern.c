@@ -73,7 +73,7 @@ static bool check_pattern(struct sink *sink)
     if (reader->word_count > COMMAND_PATTERN_WORDS) {
         return sink_refuse(sink, reader->words[COMMAND_PATTERN_WORDS].at, "more than 32 words");
     }
-    return true;
+    return sink_stands_for_itself(sink, reader->words, (uint32_t)reader->word_count);
 }
 
 enum command_pattern_result command_pattern_compile(struct command_reader *reader, struct arena *arena,

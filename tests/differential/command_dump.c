@@ -88,7 +88,8 @@ static void put_pattern(struct command_reader *reader, struct slice text)
     uint32_t at;
     arena_init(&arena, 1u << 24);
     printf(",\"pattern\":");
-    if (command_pattern_compile(reader, &arena, text, true, false, &pattern, &why, &at) != COMMAND_PATTERN_OK) {
+    if (command_pattern_compile(reader, &arena, text, true, false, &pattern, &why, &at) !=
+        COMMAND_PATTERN_OK) {
         printf("null");
     } else {
         printf("[");

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(HERE, ".."))
 from differential import generate, language  # noqa: E402
 from oracle import commands, places, shell  # noqa: E402
 
-MOST_SHOWN = 14
+MOST_SHOWN = 8
 UNREADABLE, OPEN, ASSIGNED, LOST = 1, 2, 4, 16
 FS = {"dirs": ["a", "a/b", "c"], "files": ["a/c", "ab"]}
 
@@ -49,6 +49,8 @@ def _theirs(each, deep=True):
         return "unreadable"
     out = {"words": [[unhex(word[0]), bool(word[1]), bool(word[2])] for word in each["words"]],
            "open": bool(each["flags"] & OPEN), "assigned": bool(each["flags"] & ASSIGNED)}
+    if not deep:
+        del out["assigned"]  # of what is read aside: only an allow asks
     if deep:
         out["places"] = [[unhex(place[0]), bool(place[1])] for place in each["places"]]
         out["lost"] = bool(each["flags"] & LOST)
@@ -77,7 +79,7 @@ def mine(given):
     starts = moved(found)
     out = {"commands": [_mine(each, True, *starts[at]) for at, each in enumerate(found)], "documents": [], "inner": []}
     if not any(each.unreadable for each in found):
-        out["documents"] = shell.read(given).documents
+        out["documents"] = list(found[0].documents) if found else shell.read(given).documents
         out["inner"] = sorted({json.dumps(_mine(inner, False)) for each in found for inner in commands.inside(each)})
     pattern = commands.pattern(given)
     out["pattern"] = pattern and [None if word is commands.STAR else word for word in pattern]
@@ -89,6 +91,8 @@ def _mine(command, deep, changes=(), known=True):
         return "unreadable"
     out = {"words": [[word.value, word.opaque, word.tilde] for word in command.all_words], "open": command.open,
            "assigned": command.assigned}
+    if not deep:
+        del out["assigned"]
     if deep:
         out["places"] = [list(each) for each in places.known_pieces(command)]
         out["lost"] = not known

@@ -34,7 +34,6 @@ class Command:
                 break
             self.words.append(word.value)
         self.open = is_open or len(self.words) < len(self.all_words)
-        self.ends_open = is_open  # something unknown stands behind its last word
         self.redirection = False
         self.unreadable = text is not None
         self.documents = tuple(documents)
@@ -58,30 +57,49 @@ def plain_word(text):
     return word
 
 
-def of_text(text, extra=(), is_open=False, assigned=False, level=0):
+class _Told:
+    """What one text of a call is told by the texts inside it: whether a variable is assigned by now, and here-documents."""
+
+    def __init__(self):
+        self.assigned, self.documents = False, []
+
+
+def of_text(text, extra=(), is_open=False):
     """The commands of a shell text whose last command has the words `extra` behind it."""
+    told = _Told()
     try:
-        return list(_of_text(text, extra, is_open, assigned, level))
+        found = list(_of_text(text, extra, is_open, 0, told))
     except shell.Unreadable:
-        shown = text if not extra else text + " " + " ".join(extra)
+        shown = text if not extra else text + "\n" + "\n".join(extra)
         return [unreadable(shown)]
+    for command in found:
+        command.documents = tuple(told.documents)
+    return found
 
 
-def _of_text(text, extra, is_open, assigned, level):
-    read = shell.read(text, assigned)
+def _of_text(text, extra, is_open, level, told):
+    read = shell.read(text)
+    told.documents += read.documents
     last = max((at for at, raw in enumerate(read.commands) if not raw.redirection), default=None)
     for at, raw in enumerate(read.commands):
-        words = list(raw.words)
-        if at == last:
-            words += [plain_word(each) for each in extra]
-        command = Command(words, raw.assigned, is_open and at == last, None, read.documents)
+        words = list(raw.words) + ([plain_word(each) for each in extra] if at == last else [])
+        command = Command(words, raw.assigned or told.assigned, is_open and at == last)
         command.redirection = raw.redirection
-        yield from [command] if raw.redirection else seen_through(command, level)
+        if raw.redirection:
+            yield command
+            continue
+        shell.check_builtins(words)  # again, because of what stands behind
+        yield from _seen_through(command, level, told)
+    told.assigned = told.assigned or read.assigned
 
 
-def seen_through(command, level=0):
+def seen_through(command):
     """The command, or what the text of a shell's -c has in its place. Raises shell.Unreadable."""
     shell.check_builtins(command.all_words)
+    return list(_seen_through(command, 0, _Told()))
+
+
+def _seen_through(command, level, told):
     known = command.words
     if not known or basename(known[0]) not in SHELLS:
         return [command]
@@ -90,7 +108,8 @@ def seen_through(command, level=0):
             re.fullmatch(r"-[abefilnuvxc]*c[abefilnuvxc]*", known[1]):
         if level >= MOST_SHELLS:
             raise shell.Unreadable("too many shells inside each other")
-        return list(_of_text(known[2], (), False, command.assigned, level + 1))
+        told.assigned = told.assigned or command.assigned
+        return list(_of_text(known[2], (), False, level + 1, told))
     if any(re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word.value) for word in command.all_words[1:]) or \
             command.open and len(known) < 3:
         raise shell.Unreadable("a shell with a text in a place that is not read")
@@ -158,12 +177,10 @@ def inside(command):
     """Commands of their own that stand in the words of a command: of a wrapper, of find, and without its options."""
     found, seen = [], {command.key()}
 
-    def add(words, of, is_open=None):
+    def add(words, of, is_open, whole):
         if not words:
             return
-        inner = Command(words, of.assigned, False, None, of.documents)
-        inner.open = inner.open or (of.ends_open if is_open is None else is_open)
-        inner.ends_open = of.ends_open if is_open is None else is_open
+        inner = Command(words, of.assigned, is_open, None, of.documents)
         try:
             if words[0].opaque:
                 raise shell.Unreadable("a command whose name is not known")
@@ -175,30 +192,31 @@ def inside(command):
             if part.key() not in seen:
                 seen.add(part.key())
                 found.append(part)
-                look(part)
+                look(part, whole or part is not inner)
 
-    def look(of):
+    def look(of, whole):
         words = of.all_words
         if of.unreadable or not words or of.redirection:
             return
         name = basename(words[0].value)
-        if name in WRAPPERS:
+        if name in WRAPPERS and (whole or any(word.opaque for word in words)):
             for at in range(1, len(words)):
                 if words[at].opaque:
                     if all(_is_option(word) for word in words[1:at]):
-                        add(words[at:], of)
+                        add(words[at:], of, of.open, False)
                     break
-                add(words[at:], of)
+                add(words[at:], of, of.open, False)
         if name == "find":
             for at, word in enumerate(words):
                 if at > 0 and not word.opaque and word.value in FIND_RUNS:
                     end = _end_of_exec(words, at + 1)
-                    add(words[at + 1:end], of, of.ends_open and end == len(words))
+                    add(words[at + 1:end], of, of.open and end == len(words), True)
         if len(words) > 1 and _is_option(words[1]):
             for left in _without_options(words):
-                add(left, of)
+                # Behind an opaque word nothing was looked at: it may have been an option's value.
+                add(left, of, of.open, any(word.opaque for word in words))
 
-    look(command)
+    look(command, True)
     return found
 
 
@@ -251,7 +269,7 @@ def pattern(text):
         read = shell.read(text)
     except shell.Unreadable:
         return None
-    if len(read.commands) != 1 or read.redirected or read.subshell or read.commands[0].assigned:
+    if len(read.commands) != 1 or read.redirected or read.parted or read.commands[0].assigned:
         return None
     words = read.commands[0].words
     if any(word.opaque and not word.star for word in words) or words[0].star:

@@ -71,7 +71,7 @@ def known_pieces(command):
         if word.opaque or word.value == "" or at == skipped:
             continue
         if at == 0:
-            found = split(word.value) if "/" in word.value else []
+            found = pieces(word.value) if "/" in word.value else []
         else:
             found = pieces(word.value)
         out += [(text, word.tilde and word.value.startswith(text[:1]) and text.startswith("~")) for text in found]
@@ -80,13 +80,14 @@ def known_pieces(command):
 
 def change(command):
     """(the word of the place that a command changes to, or None; whether where it leads is known)."""
-    if not command.words or command.words[0] not in ("cd", "pushd", "popd"):
+    at = shell.behind_wrappers(command.all_words)
+    if at >= len(command.words) or command.words[at] not in ("cd", "pushd", "popd"):
         return None, True
-    name, later = command.words[0], command.all_words[1:]
+    name, later = command.words[at], command.all_words[at + 1:]
     if name == "popd" or command.open or any(word.value == "-" for word in later):
         return None, False
     plain = [word for word in later if not option(word)]
-    if len(plain) > 1:
+    if len(plain) > 1 or later and not plain:
         return None, False
     if plain:
         return plain[0], True

@@ -10,10 +10,12 @@ NAME_CHARS = NAME_START | DIGITS
 ENDS_WORD = frozenset(" \t\n;&|<>()")
 RESERVED = frozenset(("if then else elif fi for while until do done case esac in function select time coproc repeat foreach "
                       "end noglob nocorrect").split())
-NEVER = frozenset("eval alias trap let emulate compgen complete mapfile readarray".split())
-NEVER_WITH = frozenset("test [ printf read declare typeset local export readonly unset shift integer float set".split())
-ASSIGNING = frozenset(("export declare typeset local readonly read unset getopts integer float hash set shopt setopt enable "
-                       "shift").split())
+NEVER = frozenset("eval alias trap let emulate compgen complete mapfile readarray - noglob".split())
+NEVER_WITH = frozenset(("test [ printf read declare typeset local export readonly unset shift integer float set break bye continue "
+                        "exit getln getopts global nameref print private return ulimit zformat zparseopts zregexparse").split())
+ASSIGNING = frozenset(("export declare typeset local readonly read unset getopts integer float hash set shopt setopt enable shift "
+                       "autoload disable functions getln global nameref private unfunction unhash vared zformat zparseopts "
+                       "zregexparse").split())
 WRAPPERS = ("command", "builtin", "exec")
 
 
@@ -52,17 +54,19 @@ class Raw:
 
 
 class Text:
-    """`commands`, in order; `documents`: the lines of the here-documents; `redirected`: a redirection stands in it."""
+    """`commands`, in order; `documents`: the lines of the here-documents; `redirected`: a redirection stands in it;
+    `parted`: more stands in it than words: a separator or parentheses."""
 
     def __init__(self):
-        self.commands, self.documents, self.redirected, self.subshell = [], [], False, False
+        self.commands, self.documents = [], []
+        self.redirected = self.parted = self.assigned = False
 
 
 class _Reader:
-    def __init__(self, text, assigned):
+    def __init__(self, text):
         self.text, self.at = text, 0
         self.out = Text()
-        self.assigned = assigned
+        self.assigned = False
         self.pending = None  # (name, quoted, depth) of a here-document whose lines are still to come
 
     def peek(self):
@@ -100,6 +104,7 @@ class _Reader:
             if self.peek() != "\n":
                 return
             self.at += 1
+            self.out.parted = True
             self.line_feed(depth)
 
     def line_feed(self, depth):
@@ -141,6 +146,7 @@ class _Reader:
             if char not in (";", "&", "|"):
                 raise Unreadable(f"{char!r} behind a command")
             self.at += 1
+            self.out.parted = True
             double = char != ";" and self.peek() == char
             if double:
                 self.at += 1
@@ -168,7 +174,7 @@ class _Reader:
         self.blanks()
         if self.peek() == "(":
             self.at += 1
-            self.out.subshell = True
+            self.out.parted = True
             self.parentheses(depth + 1)
             return self.behind_parentheses(depth)
         words, targets, assignments = [], [], 0
@@ -208,10 +214,9 @@ class _Reader:
             return
         check(words)
         self.out.commands.append(Raw(words, self.assigned))
+        self.assigned = self.assigned or assigns(words)
         for target in targets:
             self.out.commands.append(Raw(target, self.assigned, True))
-        if assigns(words):
-            self.assigned = True
 
     def behind_parentheses(self, depth):
         while True:
@@ -244,25 +249,12 @@ class _Reader:
         self.at += 1
         self.out.redirected = True
         self.blanks()
-        if not self.null():
+        if self.target(0).value != "/dev/null":
             raise Unreadable("&> to a file")
         self.blanks()
         char = self.peek()
         if char not in ("", "\n", ";", "&", "|", ")") or char == "&" and self.next_is(">"):
             raise Unreadable("something behind &>/dev/null")
-
-    def null(self):
-        """Takes /dev/null if that is the word which comes."""
-        here = self.at
-        for char in "/dev/null":
-            if self.peek() != char:
-                self.at = here
-                return False
-            self.at += 1
-        if self.peek() == "" or self.peek() in ENDS_WORD:
-            return True
-        self.at = here
-        return False
 
     def redirection(self, words, targets, digit, depth):
         if not words:
@@ -288,22 +280,27 @@ class _Reader:
         elif char == ">":
             self.at += 1
         self.blanks()
-        if self.null():
+        word = self.target(depth)
+        if word.value == "/dev/null":
             return
-        if self.peek() == "" or self.peek() in ENDS_WORD:
-            raise Unreadable("a redirection to nothing")
         if depth is None:
             raise Unreadable("a redirection to a file behind parentheses")
-        word = self.word(depth)
+        sign = Word(operator)
+        sign.marks = [(operator, True)]
+        targets.append([sign, word])
+
+    def target(self, depth):
+        """The file of a redirection."""
+        if self.peek() == "" or self.peek() in ENDS_WORD:
+            raise Unreadable("a redirection to nothing")
+        word = self.word(depth or 0)
         if word.opaque:
             raise Unreadable("a redirection to what is not known")
         if word.value.isdigit() and not word.quoted and self.peek() in ("<", ">"):
             raise Unreadable("a number before a redirection")
-        sign = Word(operator)
-        sign.marks = [(operator, True)]
         if word.first("="):
             raise Unreadable("a word that begins with =")
-        targets.append([sign, word])
+        return word
 
     def here_document(self, depth):
         if depth is None or self.pending is not None:
@@ -486,18 +483,23 @@ def check(words):
 def check_builtins(words):
     """Raises Unreadable for a command of the shell's own that takes its words as a text or an expression."""
     at = behind_wrappers(words)
-    if at < len(words) and not words[at].opaque:
-        name = words[at].value
-        if name in NEVER:
-            raise Unreadable("a command that reads its words as a text")
-        if name in NEVER_WITH and any(char in word.value for word in words[at + 1:] for char in "$`["):
-            raise Unreadable("a command that may read its words as an expression")
+    if at == len(words):
+        return
+    name, later = words[at].value, words[at + 1:]
+    if words[at].opaque:
+        raise Unreadable("a command whose name is not known")
+    if name in NEVER:
+        raise Unreadable("a command that reads its words as a text")
+    if name == "jobs" and any(word.opaque or word.value.startswith("-") and "x" in word.value for word in later):
+        raise Unreadable("a command that runs its words")
+    if name in NEVER_WITH and any(word.expands or any(char in word.value for char in "$`[") for word in later):
+        raise Unreadable("a command that may read its words as an expression")
 
 
 def behind_wrappers(words):
     """The index of the word that `command`, `builtin`, `exec` and their options lead to."""
     at = 0
-    while at < len(words) and words[at].value in WRAPPERS:
+    while at < len(words) and not words[at].opaque and words[at].value in WRAPPERS:
         at += 1
         while at < len(words) and words[at].value.startswith("-"):
             at += 1
@@ -508,11 +510,11 @@ def assigns(words):
     at = behind_wrappers(words)
     if at >= len(words):
         return False
-    name = words[at].value
-    return name in ASSIGNING or name == "printf" and any(word.value.startswith("-v") for word in words[at + 1:])
+    name, later = words[at].value, words[at + 1:]
+    return name in ASSIGNING or name in ("printf", "print") and any(word.opaque or word.value.startswith("-v") for word in later)
 
 
-def read(text, assigned=False):
+def read(text):
     """The commands of a text. Raises Unreadable."""
     try:
         size = len(text.encode("utf-8"))
@@ -522,6 +524,7 @@ def read(text, assigned=False):
         raise Unreadable("too long")
     if any((char < " " and char not in "\t\n") or char == "\x7f" for char in text):
         raise Unreadable("a control character")
-    reader = _Reader(text, assigned)
+    reader = _Reader(text)
     reader.whole()
+    reader.out.assigned = reader.assigned
     return reader.out
