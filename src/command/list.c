@@ -100,9 +100,23 @@ static bool is_plain_shell(struct slice name)
     return (name_flags(name) & NAME_SHELL) != 0;
 }
 
+/* An option in which some shell finds a `c`: `-c`, `+c`, `-oc`, and of ksh93 also `-x-c`. */
 static bool has_c(struct slice word)
 {
-    return is_letter_option(word) && memchr(word.ptr, 'c', word.len) != NULL;
+    return word.len > 1 && (word.ptr[0] == '+' || (word.ptr[0] == '-' && word.ptr[1] != '-')) &&
+           memchr(word.ptr, 'c', word.len) != NULL;
+}
+
+/* What ksh93 runs as a text when there is no such file. */
+static bool is_script_text(struct slice word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        enum word_char kind = (enum word_char)word_chars[(unsigned char)word.ptr[i]];
+        if (kind != CHAR_PLAIN && kind != CHAR_COLON && kind != CHAR_CARET && kind != CHAR_TILDE) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool is_text_option(struct slice word)
@@ -113,7 +127,7 @@ static bool is_text_option(struct slice word)
             return false;
         }
     }
-    return has_c(word);
+    return is_letter_option(word) && has_c(word);
 }
 
 static enum shell_form shell_form(const struct command_word *words, uint32_t count, bool open)
@@ -125,10 +139,16 @@ static enum shell_form shell_form(const struct command_word *words, uint32_t cou
         is_plain_shell(words[0].text) && is_text_option(words[1].text)) {
         return SHELL_TEXT;
     }
+    bool options = true, value = false; /* options so far; the word is the value of `-o` */
     for (uint32_t i = 1; i < count; i++) {
-        if ((i < 3 && is_opaque(&words[i])) || has_c(words[i].text)) {
+        struct slice word = words[i].text;
+        bool option = word.len > 0 && (word.ptr[0] == '-' || word.ptr[0] == '+');
+        if ((i < 3 && is_opaque(&words[i])) || has_c(word) ||
+            (options && !option && !value && is_script_text(word))) {
             return SHELL_BAD;
         }
+        options = options && (option || value);
+        value = option && (memchr(word.ptr, 'o', word.len) != NULL || memchr(word.ptr, 'O', word.len) != NULL);
     }
     return open && count < 3 ? SHELL_BAD : SHELL_NONE;
 }

@@ -277,6 +277,11 @@ static void test_unreadable(void)
         "bash -s $X",
         "x/sh -c y",
         "bash x -c y",
+        "bash +c 'rm x'",
+        "sh -x-c a",
+        "sh 'rm x'",
+        "sh - 'rm x'", "ksh -o errexit 'rm x'",
+        "sh -x 'a;b'",
         "bash -oc x",
         "sh -c \"$X\"",
         "sh -c 'sh -c \"sh -c \\\"sh -c \\\\\\\"sh -c x\\\\\\\"\\\"\"'",
@@ -326,6 +331,7 @@ static void test_shells(void)
     reads("/bin/sh -ec 'cd x; rm y'", "[cd] [x]; in x [rm] [y]");
     reads("bash x.sh", "[bash] [x.sh]");
     reads("bash -x x.sh y", "[bash] [-x] [x.sh] [y]");
+    reads("bash -o pipefail x.sh 'y z'", "[bash] [-o] [pipefail] [x.sh] [y z]");
     reads("sh -c ''", "");
     reads("a $(sh -c 'b \"c d\"') eeeeeeeeeeee", "[b] [c d]; [a] [?$] [eeeeeeeeeeee]...");
 }
