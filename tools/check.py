@@ -108,7 +108,7 @@ def main():
     else:
         style()
         if build("build-check", []):
-            tests("build-check", ["unit", "cases", "differential", "cli", "e2e", "install"])
+            tests("build-check", ["unit", "cases", "differential", "shells", "cli", "e2e", "install"])
             if args.soak:
                 tests("build-check", ["soak"])
                 valgrind()

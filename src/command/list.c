@@ -148,7 +148,8 @@ static enum shell_form shell_form(const struct command_word *words, uint32_t cou
             return SHELL_BAD;
         }
         options = options && (option || value);
-        value = option && (memchr(word.ptr, 'o', word.len) != NULL || memchr(word.ptr, 'O', word.len) != NULL);
+        value =
+            option && (memchr(word.ptr, 'o', word.len) != NULL || memchr(word.ptr, 'O', word.len) != NULL);
     }
     return open && count < 3 ? SHELL_BAD : SHELL_NONE;
 }

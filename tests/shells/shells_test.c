@@ -3,7 +3,7 @@
  *
  *   shells_test --recorder FILE [--count N] [--seed N] [--only SHELL] [--text TEXT]
  *
- * Texts are made until N of them are read. Each is given to each shell that is installed, in a folder of its own,
+ * Texts are made until N of them are read (5000). Each is given to each shell that is installed, in a folder of its own,
  * with nothing on its PATH but programs that record their words, and shells. */
 #include <dirent.h>
 #include <errno.h>
