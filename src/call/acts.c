@@ -378,7 +378,7 @@ static bool stage_all(struct scratch *scratch, const struct reading_command *com
     struct command_state *state = scratch->command_state;
     const struct needs *needs = &scratch->needs;
     const struct reading alone = {.kind = READING_NO_PATH, .aside = true, .command = command};
-    if (!own && !sink_append(scratch, &state->staged, alone)) {
+    if (!own && needs->inner_commands && !sink_append(scratch, &state->staged, alone)) {
         return false;
     }
     if (needs->command_paths && ((own && !stage(scratch, command, &state->places, NULL, true)) ||

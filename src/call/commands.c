@@ -293,15 +293,23 @@ static bool is_program(struct slice name, struct slice program)
            (slash != NULL && slice_eq(slice_from(name, (size_t)(slash - name.ptr) + 1), program));
 }
 
+/* Whether it is the same program as that in whose words it stands, with fewer options: of places it says nothing new. */
+static bool is_same_program(const struct command_list *list, const struct command *inner)
+{
+    const struct command *owner = inner->owner < list->count ? &list->commands[inner->owner] : NULL;
+    return owner != NULL && owner->first != NULL && slice_eq(owner->first->text, inner->first->text);
+}
+
 /* Whether some rule could look at a command that is read aside. */
-static bool is_of_interest(const struct scratch *scratch, const struct command *command)
+static bool is_of_interest(const struct scratch *scratch, const struct command_list *list,
+                           const struct command *command)
 {
     const struct reading_interest *interest = scratch->interest;
     struct command_trees trees;
     if ((command->flags & COMMAND_UNREADABLE) != 0) {
         return true;
     }
-    if (scratch->needs.command_paths) {
+    if (scratch->needs.command_paths && !is_same_program(list, command)) {
         command_trees_of(command, &trees);
         if (trees.names) {
             return true;
@@ -328,7 +336,7 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
         return call_over_limit(scratch);
     }
     for (uint32_t i = 0; i < list->inner_count; i++) {
-        if (is_of_interest(scratch, &list->inner[i]) && !add_command(scratch, &list->inner[i], index)) {
+        if (is_of_interest(scratch, list, &list->inner[i]) && !add_command(scratch, &list->inner[i], index)) {
             return false;
         }
     }
