@@ -8,7 +8,7 @@
 
 bool judge_init(struct judge *judge, const struct policy *policy, const struct path_base *base)
 {
-    *judge = (struct judge){.policy = policy, .base = base};
+    *judge = (struct judge){.policy = policy, .base = base, .flags = READINGS_STILL};
     judge->defaults =
         (struct call_defaults){.channel = SLICE("C1"), .thread = SLICE("1.1"), .actor = ACTOR_CLAUDE_PROCESS};
     if (!decider_init(&judge->decider)) {
@@ -29,7 +29,12 @@ void judge_finish(struct judge *judge)
 
 void judge_spare_paths(struct judge *judge)
 {
-    judge->flags = judge->policy->has_path_rules ? 0 : READINGS_NO_RESOLVE;
+    judge->flags |= judge->policy->has_path_rules ? 0 : READINGS_NO_RESOLVE;
+}
+
+void judge_may_have_run(struct judge *judge, bool may)
+{
+    judge->flags = may ? judge->flags & ~(unsigned)READINGS_STILL : judge->flags | READINGS_STILL;
 }
 
 struct decision judge_too_long(struct judge *judge)

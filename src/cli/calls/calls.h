@@ -12,7 +12,7 @@ struct judge {
     const struct path_base *base;
     struct call_defaults defaults;
     struct approvals approvals;
-    unsigned flags; /* enum readings_flags; 0 */
+    unsigned flags; /* enum readings_flags */
     struct decider decider;
     struct call_reader reader;
     struct decision decision; /* of the last call */
@@ -25,6 +25,9 @@ void judge_finish(struct judge *judge);
 
 /* Resolves no path from now on where no rule depends on one; the readings then tell no paths. */
 void judge_spare_paths(struct judge *judge);
+
+/* Says whether a call may have run since the last one was judged; until it is said, none has. */
+void judge_may_have_run(struct judge *judge, bool may);
 
 /* Judges the call in a text. */
 struct decision judge_text(struct judge *judge, struct slice text);

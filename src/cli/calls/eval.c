@@ -69,6 +69,7 @@ static int judge_lines(struct judge *judge, enum output output, int fd, const ch
     struct buf out;
     enum line_result result;
     int code = EXIT_YES;
+    bool told = true; /* whoever reads the answers may act on them */
     buf_init(&out, (size_t)1 << 30);
     input_lines_init(&lines, fd, LIMIT_MESSAGE_BYTES);
     while ((result = input_lines_next(&lines, &line)) >= LINE_TOO_LONG && code == EXIT_YES) {
@@ -78,13 +79,16 @@ static int judge_lines(struct judge *judge, enum output output, int fd, const ch
         if (result == LINE_TOO_LONG) {
             judge_too_long(judge);
         } else {
+            judge_may_have_run(judge, told);
             judge_text(judge, line);
         }
+        told = false;
         answer(judge, output, line, &out);
         /* A person at a terminal, or a program that waits for each answer, sees it at once. */
         if (lines.at == lines.buf.len || out.len > (1u << 20)) {
             code = print(&out);
             buf_reset(&out);
+            told = true;
         }
     }
     if (result == LINE_FAILED) {
