@@ -32,6 +32,14 @@ bool reply_parse(struct slice text, bool *ret_yes, char ret_code[CODE_LENGTH + 1
 
 /* ---- Requests ---- */
 
+/* How far an approval reaches, from wide to narrow. The values are stored. */
+enum approval_scope {
+    APPROVAL_SESSION = 0, /* the rule's calls of the session */
+    APPROVAL_CALL = 1,    /* this very call, again and again */
+    APPROVAL_ONCE = 2,    /* this call one time: the first call that it lets run ends it */
+};
+const char *approval_scope_name(enum approval_scope scope); /* "session", "call", "once" */
+
 enum request_state {
     REQUEST_WAITING = 0,
     REQUEST_APPROVED,
@@ -51,22 +59,41 @@ struct request {
     struct slice tool, server; /* server.ptr NULL: none */
     struct slice channel, thread;
     struct slice actor;
-    struct slice input; /* redacted JSON text: what people are shown */
+    struct slice input; /* redacted JSON text, whole: what people are shown */
     struct slice paths; /* JSON array text of the canonical paths as judged */
     uint8_t call_hash[APPROVAL_HASH];
-    bool for_call; /* scope: call */
+    uint8_t shown[APPROVAL_HASH]; /* hash of the paths, commands and hosts that people are shown */
+    struct slice holder;       /* the gate that holds its call, by its name in the registry; may be empty */
+    struct slice because;      /* of a refusal: its reason, if the person gave one */
+    enum approval_scope scope; /* the most that an approval of it covers */
+    enum approval_scope narrowed; /* the narrowest of the answers so far, never wider than `scope` */
+    bool used;                    /* its call has run by an approval for one time */
     uint32_t ttl_ms;
     uint32_t needed, given;         /* approvers */
     int64_t created_ms, expires_ms; /* wall clock; expires_ms: when it times out without an end */
 };
 
-/* One live grant, for evaluation. */
+/* One live grant. */
 struct grant {
+    int64_t id;
+    int64_t request; /* the number of the request that it answered; 0: of a store of the first version */
     struct slice rule;
     uint8_t rule_digest[APPROVAL_HASH];
+    struct slice channel, thread;
     int64_t granted, expires; /* wall clock, ms */
-    bool for_call;
+    enum approval_scope scope;
     uint8_t call_hash[APPROVAL_HASH];
+    uint8_t shown[APPROVAL_HASH]; /* zeroes in a grant of the first version: it was bound to the call alone */
+};
+
+/* One person's answer. */
+struct vote {
+    struct slice code;
+    struct slice identity; /* compared byte for byte; not empty */
+    bool yes;
+    enum approval_scope
+        scope;            /* of a yes: how far it goes; wider than the rule allows is as wide as it does */
+    struct slice because; /* of a no: why; may be empty */
 };
 
 /* ---- The store ---- */
@@ -82,9 +109,6 @@ void store_close(struct store *store);
 const char *store_error(const struct store *store);
 
 MUST_USE bool store_begin(struct store *store); /* takes the write lock; waits up to 5 s for it */
-
-/* False, and rolled back, also when a change of this transaction has failed: half a change is never
- * committed. */
 
 /* False, and rolled back, also when a change of this transaction has failed: half a change is never
  * committed. */
@@ -104,24 +128,45 @@ enum store_result {
 
 /* Inside a transaction. Makes a request wait and gives it a code (`wanted`, if it is a valid code that no
  * waiting request has, else a random one) and a number. If a request of the same rule and digest, session,
- * call hash and paths waits already, that one is returned instead and ret_existing set. */
+ * call hash, paths, what is shown and holder waits already, that one is returned instead and ret_existing set. */
 MUST_USE enum store_result store_ask(struct store *store, const struct request *request, struct slice wanted,
                                      struct times now, struct arena *arena, struct request *ret_request,
                                      bool *ret_existing);
 
-/* Inside a transaction. Counts a vote of `identity` (each once, compared byte for byte; not empty). The last
- * needed yes ends the request as approved, makes the grant, and ends as approved every other waiting request
- * of the session that the grant covers; one no, also of a person who said yes before, ends it as refused,
- * with every other waiting request of the session for the same call, and keeps the call refused for the
- * session until ttl_ms has passed. STORE_DONE with the request after the vote; ended requests (this one
- * first) are listed in ret_ended. STORE_NONE also for a request that is over and not yet swept. */
-MUST_USE enum store_result store_vote(struct store *store, struct slice code, struct slice identity, bool yes,
-                                      struct times now, struct arena *arena, struct request *ret_request,
+/* Inside a transaction. Counts a person's answer (each once). The last needed yes ends the request as approved,
+ * makes the grant with the narrowest scope of all the answers, and ends as approved every other waiting request
+ * of the session that the grant covers (of scope `once`: none). One no, also of a person who said yes before,
+ * ends it as refused, with every other waiting request of the session for the same call, and keeps the call
+ * refused for the session until ttl_ms has passed. STORE_DONE with the request after the vote; ended requests
+ * (this one first) are listed in ret_ended. STORE_NONE also for a request that is over and not yet swept. */
+MUST_USE enum store_result store_vote(struct store *store, const struct vote *vote, struct times now,
+                                      struct arena *arena, struct request *ret_request,
                                       struct request **ret_ended, size_t *ret_ended_count);
 
 /* Inside a transaction. The caller cancelled. STORE_NONE when it has ended already. */
 MUST_USE enum store_result store_withdraw(struct store *store, int64_t number, struct arena *arena,
                                           struct request *ret_request);
+
+/* Inside a transaction. A call runs by the approval that this request's answer was, for one time: whoever comes
+ * first gets STORE_DONE, whoever is late STORE_NONE. */
+MUST_USE enum store_result store_use_once(struct store *store, int64_t request);
+
+/* Inside a transaction. Ends a live grant. STORE_NONE: there is none of this id. */
+MUST_USE enum store_result store_revoke(struct store *store, int64_t id, struct times now,
+                                        struct arena *arena, struct grant *ret_grant);
+
+/* Inside a transaction. Ends as withdrawn what waits and is held by a gate that has ended, and lists it. */
+MUST_USE enum store_result store_withdraw_held(struct store *store, struct slice holder, struct arena *arena,
+                                               struct request **ret_ended, size_t *ret_count);
+
+/* The gates that hold what waits, each once: a plain read. */
+MUST_USE enum store_result store_holders(struct store *store, struct arena *arena, struct slice **ret_holders,
+                                         size_t *ret_count);
+
+/* Small things of others, by name, that are written with what they belong to (store_keep: inside a
+ * transaction). store_kept: ret_value.ptr NULL when nothing is kept under the name. */
+MUST_USE bool store_keep(struct store *store, const char *name, struct slice value);
+MUST_USE bool store_kept(struct store *store, const char *name, struct arena *arena, struct slice *ret_value);
 
 /* Inside a transaction. Ends every request that has waited LIMIT_REQUEST_MS (by either clock) or whose boot
  * is over, and lists them. */
@@ -137,11 +182,15 @@ MUST_USE enum store_result store_find(struct store *store, int64_t number, struc
                                       struct request *ret_request);
 MUST_USE enum store_result store_find_code(struct store *store, struct slice code, struct arena *arena,
                                            struct request *ret_request); /* among the waiting */
+MUST_USE enum store_result store_last_of_code(struct store *store, struct slice code, struct arena *arena,
+                                              struct request *ret_request); /* or the last that ended */
 MUST_USE enum store_result store_waiting(struct store *store, struct arena *arena,
                                          struct request **ret_requests, size_t *ret_count); /* oldest first */
 MUST_USE enum store_result store_grants(struct store *store, struct slice channel, struct slice thread,
                                         struct times now, struct arena *arena, struct grant **ret_grants,
                                         size_t *ret_count); /* live by both clocks and in this boot */
+MUST_USE enum store_result store_all_grants(struct store *store, struct times now, struct arena *arena,
+                                            struct grant **ret_grants, size_t *ret_count);
 /* By the time since boot alone: a step of the wall clock does not end it early. In another boot than that of
  * the refusal it is over once that boot has lasted ttl_ms. True when the clocks cannot be read and anything
  * is kept. */

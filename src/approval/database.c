@@ -151,33 +151,58 @@ static bool read_version(struct database *db, int64_t *ret_version)
     return code == SQLITE_ROW;
 }
 
-static bool make_tables(struct database *db)
+static bool set_version(struct database *db)
 {
-    char set_version[48];
-    (void)snprintf(set_version, sizeof(set_version), "PRAGMA user_version = %d", SQL_SCHEMA_VERSION);
-    return exec(db, sql_schema, "make its tables") && exec(db, set_version, "make its tables");
+    char text[48];
+    (void)snprintf(text, sizeof(text), "PRAGMA user_version = %d", SQL_SCHEMA_VERSION);
+    return exec(db, text, "make its tables");
 }
 
-/* Makes the tables, once, whoever comes first. */
+/* Makes the tables of a new store, or of an older one those of this version, step by step. */
+static bool make_tables(struct database *db, int64_t version)
+{
+    if (version == 0) {
+        return exec(db, sql_schema, "make its tables") && set_version(db);
+    }
+    for (int64_t from = version; from < SQL_SCHEMA_VERSION; from++) {
+        if (!exec(db, sql_upgrades[from], "bring its tables to this version")) {
+            return false;
+        }
+    }
+    return set_version(db);
+}
+
+static bool is_ours(struct database *db, int64_t version)
+{
+    if (version > SQL_SCHEMA_VERSION) {
+        return database_fail(db, "was made by a newer version of callgate: use that one here (see `callgate "
+                                 "--version`), or give this one another --state");
+    }
+    return version >= 0 ||
+           database_fail(db, "is damaged, it says a version that none has: move it away, a new one "
+                             "is made at the next start");
+}
+
+/* Makes the tables, or brings them to this version, once, whoever comes first: all of it or nothing. */
 static bool use_schema(struct database *db)
 {
     int64_t version = -1;
-    if (!read_version(db, &version)) {
+    if (!read_version(db, &version) || !is_ours(db, version)) {
         return false;
     }
-    if (version == 0) {
-        if (!database_begin(db)) {
-            return false;
-        }
-        bool made = read_version(db, &version) && (version != 0 || make_tables(db));
-        version = made && version == 0 ? SQL_SCHEMA_VERSION : version;
-        if (!made || !database_commit(db)) {
-            database_rollback(db);
-            return false;
-        }
+    if (version == SQL_SCHEMA_VERSION) {
+        return true;
     }
-    return version == SQL_SCHEMA_VERSION ||
-           database_fail(db, "was made by another version of callgate: move it away, or use that one");
+    if (!database_begin(db)) {
+        return false;
+    }
+    bool made = read_version(db, &version) && is_ours(db, version) &&
+                (version == SQL_SCHEMA_VERSION || make_tables(db, version));
+    if (made && database_commit(db)) {
+        return true;
+    }
+    database_rollback(db);
+    return false;
 }
 
 /* synchronous = FULL: a commit is on the disk when it is told. People answer at their own pace, so its price

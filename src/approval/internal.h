@@ -21,6 +21,15 @@ static inline struct slice store_boot(const struct store *store)
     return slice_of(store->boot_id);
 }
 
+static inline struct slice hash_slice(const uint8_t hash[APPROVAL_HASH])
+{
+    return (struct slice){(const char *)hash, APPROVAL_HASH};
+}
+
+/* Whether the caller may change anything: inside its transaction, when both clocks are known. False with the
+ * reason in store_error. */
+MUST_USE bool store_may_change(struct store *store, struct times now);
+
 /* Whether both clocks could be read. Nothing is made, granted or ended without them. */
 static inline bool times_known(struct times now)
 {
@@ -44,6 +53,10 @@ MUST_USE bool requests_read(struct query *query, struct arena *arena, struct req
 
 /* The same for at most one request. */
 MUST_USE enum row request_read(struct query *query, struct arena *arena, struct request *ret_request);
+
+/* A hash of what was shown, and a scope, as rows hold them. Whatever is no scope is the narrowest. */
+bool copy_shown(struct query *query, int column, uint8_t hash[APPROVAL_HASH]);
+enum approval_scope scope_of(int64_t value);
 
 /* ---- Grants and refusals (grant.c) ---- */
 

@@ -41,6 +41,28 @@ static bool copy_hash(struct query *query, int column, uint8_t hash[APPROVAL_HAS
     return true;
 }
 
+bool copy_shown(struct query *query, int column, uint8_t hash[APPROVAL_HASH])
+{
+    if (query_column_bytes(query, column).len == 0) {
+        memset(hash, 0, APPROVAL_HASH); /* of the first version, which did not keep it */
+        return true;
+    }
+    return copy_hash(query, column, hash);
+}
+
+enum approval_scope scope_of(int64_t value)
+{
+    return value <= APPROVAL_SESSION ? APPROVAL_SESSION
+           : value == APPROVAL_CALL  ? APPROVAL_CALL
+                                     : APPROVAL_ONCE;
+}
+
+const char *approval_scope_name(enum approval_scope scope)
+{
+    static const char *const names[] = {"session", "call", "once"};
+    return names[scope_of(scope)];
+}
+
 /* The columns stand in the order of COLUMNS in sql.c. False: no memory, or a row that the store did not
  * write. */
 static bool read_row(struct query *query, struct arena *arena, struct request *request)
@@ -59,12 +81,17 @@ static bool read_row(struct query *query, struct arena *arena, struct request *r
         INPUT,
         PATHS,
         CALL_HASH,
-        FOR_CALL,
+        SCOPE,
         TTL,
         NEEDED,
         GIVEN,
         CREATED,
-        EXPIRES
+        EXPIRES,
+        SHOWN,
+        HOLDER,
+        BECAUSE,
+        USED,
+        NARROWED
     };
     struct slice code = query_column_bytes(query, CODE);
     int64_t state = query_column_int(query, STATE);
@@ -82,20 +109,26 @@ static bool read_row(struct query *query, struct arena *arena, struct request *r
         .actor = copy_column(query, ACTOR, arena),
         .input = copy_column(query, INPUT, arena),
         .paths = copy_column(query, PATHS, arena),
-        .for_call = query_column_int(query, FOR_CALL) != 0,
+        .scope = scope_of(query_column_int(query, SCOPE)),
+        .narrowed = scope_of(query_column_int(query, NARROWED)),
+        .holder = copy_column(query, HOLDER, arena),
+        .because = copy_column(query, BECAUSE, arena),
+        .used = query_column_int(query, USED) != 0,
         .ttl_ms = (uint32_t)query_column_int(query, TTL),
         .needed = (uint32_t)query_column_int(query, NEEDED),
         .given = (uint32_t)query_column_int(query, GIVEN),
         .created_ms = query_column_int(query, CREATED),
         .expires_ms = query_column_int(query, EXPIRES),
     };
+    request->narrowed = request->narrowed > request->scope ? request->narrowed : request->scope;
     memcpy(request->code, code.ptr, CODE_LENGTH);
     bool copied = request->rule.ptr != NULL && request->tool.ptr != NULL && request->channel.ptr != NULL &&
                   request->thread.ptr != NULL && request->actor.ptr != NULL && request->input.ptr != NULL &&
-                  request->paths.ptr != NULL &&
+                  request->paths.ptr != NULL && request->holder.ptr != NULL &&
+                  (request->because.ptr != NULL || query_column_is_null(query, BECAUSE)) &&
                   (request->server.ptr != NULL || query_column_is_null(query, SERVER));
     return copied && copy_hash(query, DIGEST, request->rule_digest) &&
-           copy_hash(query, CALL_HASH, request->call_hash);
+           copy_hash(query, CALL_HASH, request->call_hash) && copy_shown(query, SHOWN, request->shown);
 }
 
 static bool list_add(struct request_list *list, struct arena *arena, const struct request *request)

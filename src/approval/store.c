@@ -6,9 +6,6 @@
 #include <unistd.h>
 
 #include "approval/code_internal.h"
-#include "base/limits.h"
-
-#define CODE_TRIES 64 /* of 9.7 million codes; a store in which they are all taken is not ours */
 
 /* ---- Opening ---- */
 
@@ -92,147 +89,12 @@ bool store_changed(struct store *store)
     return database_changed(&store->db);
 }
 
-/* Every change needs the caller's transaction. */
-static bool may_change(struct store *store, struct times now)
+bool store_may_change(struct store *store, struct times now)
 {
     if (!store->db.open_transaction) {
         return database_fail(&store->db, "a change outside of a transaction");
     }
     return times_known(now) || database_fail(&store->db, "the clocks cannot be read");
-}
-
-static struct slice hash_slice(const uint8_t hash[APPROVAL_HASH])
-{
-    return (struct slice){(const char *)hash, APPROVAL_HASH};
-}
-
-/* ---- Asking ---- */
-
-static enum row find_alike(struct store *store, const struct request *request, struct times now,
-                           struct arena *arena, struct request *ret_request)
-{
-    struct query query = query_begin(&store->db, SQL_REQUEST_LIKE);
-    query_times(&query, store, now);
-    query_bytes(&query, request->rule);
-    query_bytes(&query, hash_slice(request->rule_digest));
-    query_bytes(&query, request->channel);
-    query_bytes(&query, request->thread);
-    query_bytes(&query, hash_slice(request->call_hash));
-    query_bytes(&query, request->paths);
-    return request_read(&query, arena, ret_request);
-}
-
-/* How many wait for a session; negative: failed. */
-static int64_t count_waiting(struct store *store, const struct request *request, struct times now)
-{
-    struct query query = query_begin(&store->db, SQL_COUNT_WAITING);
-    query_times(&query, store, now);
-    query_bytes(&query, request->channel);
-    query_bytes(&query, request->thread);
-    int64_t count = query_step(&query) == ROW_FOUND ? query_column_int(&query, 0) : -1;
-    query_end(&query);
-    return count;
-}
-
-/* ROW_NONE: it is free. */
-static enum row find_code(struct store *store, const char code[CODE_LENGTH + 1])
-{
-    struct query query = query_begin(&store->db, SQL_CODE_TAKEN);
-    query_bytes(&query, slice_of(code));
-    enum row row = query_step(&query);
-    query_end(&query);
-    return row;
-}
-
-static bool choose_code(struct store *store, struct slice wanted, char ret_code[CODE_LENGTH + 1])
-{
-    enum row taken = ROW_FOUND;
-    if (code_valid(wanted)) {
-        code_copy(wanted, ret_code);
-        taken = find_code(store, ret_code);
-    }
-    for (int i = 0; i < CODE_TRIES && taken == ROW_FOUND; i++) {
-        if (!code_random(ret_code)) {
-            return database_fail(&store->db, "there are no random bytes for a code");
-        }
-        taken = find_code(store, ret_code);
-    }
-    if (taken == ROW_FOUND) {
-        return database_fail(&store->db, "no code is free");
-    }
-    return taken == ROW_NONE;
-}
-
-static bool insert(struct store *store, const struct request *request, const char *code, struct times now)
-{
-    int64_t expires_ms, expires_boot;
-    if (__builtin_add_overflow(now.wall_ms, (int64_t)LIMIT_REQUEST_MS, &expires_ms) ||
-        __builtin_add_overflow(now.boot_ms, (int64_t)LIMIT_REQUEST_MS, &expires_boot)) {
-        return database_fail(&store->db, "the clock is out of range");
-    }
-    struct query query = query_begin(&store->db, SQL_INSERT_REQUEST);
-    query_bytes(&query, slice_of(code));
-    query_bytes(&query, request->rule);
-    query_bytes(&query, hash_slice(request->rule_digest));
-    query_bytes(&query, request->tool);
-    if (request->server.ptr == NULL) {
-        query_null(&query);
-    } else {
-        query_bytes(&query, request->server);
-    }
-    query_bytes(&query, request->channel);
-    query_bytes(&query, request->thread);
-    query_bytes(&query, request->actor);
-    query_bytes(&query, request->input);
-    query_bytes(&query, request->paths);
-    query_bytes(&query, hash_slice(request->call_hash));
-    query_int(&query, request->for_call);
-    query_int(&query, request->ttl_ms);
-    query_int(&query, request->needed);
-    query_int(&query, now.wall_ms);
-    query_int(&query, expires_ms);
-    query_int(&query, now.boot_ms);
-    query_int(&query, expires_boot);
-    query_bytes(&query, store_boot(store));
-    return query_run(&query, NULL);
-}
-
-static bool well_formed(struct store *store, const struct request *request)
-{
-    return (request->needed >= 1 && request->needed <= LIMIT_APPROVERS && request->ttl_ms >= 1 &&
-            request->ttl_ms <= LIMIT_TTL_MS) ||
-           database_fail(&store->db, "a request with an impossible quorum or time to live");
-}
-
-enum store_result store_ask(struct store *store, const struct request *request, struct slice wanted,
-                            struct times now, struct arena *arena, struct request *ret_request,
-                            bool *ret_existing)
-{
-    struct request found;
-    char code[CODE_LENGTH + 1];
-    if (!may_change(store, now) || !well_formed(store, request) || !grants_prune(store, now)) {
-        return STORE_FAILED;
-    }
-    enum row row = find_alike(store, request, now, arena, &found);
-    bool existing = row == ROW_FOUND;
-    if (row == ROW_NONE) {
-        int64_t waiting = count_waiting(store, request, now);
-        if (waiting >= (int64_t)LIMIT_WAITING) {
-            return STORE_TOO_MANY;
-        }
-        if (waiting < 0 || !choose_code(store, wanted, code) || !insert(store, request, code, now)) {
-            return STORE_FAILED;
-        }
-        struct query query = query_begin(&store->db, SQL_REQUEST_BY_NUMBER);
-        query_int(&query, database_last_number(&store->db));
-        row = request_read(&query, arena, &found);
-    }
-    if (row != ROW_FOUND) {
-        return STORE_FAILED;
-    }
-    *ret_request = found;
-    *ret_existing = existing;
-    return STORE_DONE;
 }
 
 /* ---- Ending ---- */
@@ -274,46 +136,72 @@ static bool end_all(struct store *store, struct request_list *list, size_t from,
 
 /* ---- Voting ---- */
 
-static bool add_yes(struct store *store, const struct request *request, struct slice identity, bool *ret_new)
+static bool add_yes(struct store *store, const struct request *request, const struct vote *vote,
+                    bool *ret_new)
 {
     int64_t changed = 0;
     struct query query = query_begin(&store->db, SQL_INSERT_YES);
     query_int(&query, request->number);
-    query_bytes(&query, identity);
+    query_bytes(&query, vote->identity);
+    query_int(&query, vote->scope);
     bool done = query_run(&query, &changed);
     *ret_new = changed == 1;
     return done;
 }
 
-/* Makes the grant and ends what it covers. `list` holds the request. */
-static bool approve(struct store *store, struct request_list *list, struct times now, struct arena *arena)
+/* Ends what the grant of an approved request covers: others too, unless it is for one time. */
+static bool end_covered(struct store *store, struct request_list *list, struct times now, struct arena *arena)
 {
     const struct request request = list->items[0];
+    if (request.narrowed == APPROVAL_ONCE) {
+        return end_all(store, list, 0, REQUEST_APPROVED, now);
+    }
     struct query query = query_begin(&store->db, SQL_REQUESTS_COVERED);
     query_times(&query, store, now);
     query_bytes(&query, request.rule);
     query_bytes(&query, hash_slice(request.rule_digest));
     query_bytes(&query, request.channel);
     query_bytes(&query, request.thread);
-    query_int(&query, request.for_call);
+    query_int(&query, request.narrowed == APPROVAL_CALL);
     query_bytes(&query, hash_slice(request.call_hash));
     query_int(&query, request.number);
-    return requests_read(&query, arena, list) && end_all(store, list, 0, REQUEST_APPROVED, now) &&
-           grant_make(store, &request, now);
+    query_bytes(&query, hash_slice(request.shown));
+    return requests_read(&query, arena, list) && end_all(store, list, 0, REQUEST_APPROVED, now);
+}
+
+/* Makes the grant and ends what it covers. `list` holds the request. */
+static bool approve(struct store *store, struct request_list *list, struct times now, struct arena *arena)
+{
+    return end_covered(store, list, now, arena) && grant_make(store, &list->items[0], now);
+}
+
+static bool add_no(struct store *store, const struct request *request, const struct vote *vote)
+{
+    struct query no = query_begin(&store->db, SQL_INSERT_NO);
+    query_int(&no, request->number);
+    query_bytes(&no, vote->identity);
+    if (!query_run(&no, NULL)) {
+        return false;
+    }
+    if (vote->because.len == 0) {
+        return true;
+    }
+    struct query why = query_begin(&store->db, SQL_SAY_WHY);
+    query_int(&why, request->number);
+    query_bytes(&why, vote->because);
+    return query_run(&why, NULL);
 }
 
 /* Keeps the call refused, and ends every other request for the same call: whoever answers those would be
  * asked in vain. */
-static bool refuse(struct store *store, struct slice identity, struct request_list *list, struct times now,
+static bool refuse(struct store *store, const struct vote *vote, struct request_list *list, struct times now,
                    struct arena *arena)
 {
-    const struct request request = list->items[0];
-    struct query vote = query_begin(&store->db, SQL_INSERT_NO);
-    query_int(&vote, request.number);
-    query_bytes(&vote, identity);
-    if (!query_run(&vote, NULL)) {
+    if (!add_no(store, &list->items[0], vote)) {
         return false;
     }
+    list->items[0].because = vote->because;
+    const struct request request = list->items[0];
     struct query query = query_begin(&store->db, SQL_REQUESTS_OF_CALL);
     query_times(&query, store, now);
     query_bytes(&query, request.channel);
@@ -333,55 +221,60 @@ static bool refuse(struct store *store, struct slice identity, struct request_li
 }
 
 /* A yes for a request that is in `list`. */
-static enum store_result vote_yes(struct store *store, struct slice identity, struct request_list *list,
+static enum store_result vote_yes(struct store *store, const struct vote *vote, struct request_list *list,
                                   struct times now, struct arena *arena)
 {
     bool counts = false;
     struct request *request = &list->items[0];
-    if (!add_yes(store, request, identity, &counts)) {
+    if (!add_yes(store, request, vote, &counts)) {
         return STORE_FAILED;
     }
     if (!counts) {
         return STORE_TWICE;
     }
     request->given++;
+    request->narrowed = vote->scope > request->narrowed ? vote->scope : request->narrowed;
     if (request->given < request->needed) {
         return STORE_DONE;
     }
     return approve(store, list, now, arena) ? STORE_DONE : STORE_FAILED;
 }
 
-enum store_result store_vote(struct store *store, struct slice code, struct slice identity, bool yes,
-                             struct times now, struct arena *arena, struct request *ret_request,
-                             struct request **ret_ended, size_t *ret_ended_count)
+/* The waiting request that a vote is for, alone in the list. */
+static enum store_result find_voted(struct store *store, const struct vote *vote, struct times now,
+                                    struct arena *arena, struct request_list *list)
 {
-    struct request_list list = {0};
     char plain[CODE_LENGTH + 1];
-    if (!may_change(store, now)) {
+    if (!store_may_change(store, now)) {
         return STORE_FAILED;
     }
-    if (identity.len == 0) {
-        (void)database_fail(&store->db, "a vote needs the name of a person");
+    if (vote->identity.len == 0 || vote->scope < APPROVAL_SESSION || vote->scope > APPROVAL_ONCE) {
+        (void)database_fail(&store->db, "a vote needs the name of a person and a scope");
         return STORE_FAILED;
     }
-    if (!code_valid(code)) {
+    if (!code_valid(vote->code)) {
         return STORE_NONE;
     }
-    code_copy(code, plain);
+    code_copy(vote->code, plain);
     struct query query = query_begin(&store->db, SQL_REQUEST_TO_VOTE_ON);
     query_times(&query, store, now);
     query_bytes(&query, slice_of(plain));
-    if (!requests_read(&query, arena, &list)) {
+    if (!requests_read(&query, arena, list)) {
         return STORE_FAILED;
     }
-    if (list.count == 0) {
-        return STORE_NONE;
-    }
-    enum store_result result = STORE_FAILED;
-    if (yes) {
-        result = vote_yes(store, identity, &list, now, arena);
-    } else if (refuse(store, identity, &list, now, arena)) {
-        result = STORE_DONE;
+    return list->count == 0 ? STORE_NONE : STORE_DONE;
+}
+
+enum store_result store_vote(struct store *store, const struct vote *vote, struct times now,
+                             struct arena *arena, struct request *ret_request, struct request **ret_ended,
+                             size_t *ret_ended_count)
+{
+    struct request_list list = {0};
+    enum store_result result = find_voted(store, vote, now, arena, &list);
+    if (result == STORE_DONE && vote->yes) {
+        result = vote_yes(store, vote, &list, now, arena);
+    } else if (result == STORE_DONE) {
+        result = refuse(store, vote, &list, now, arena) ? STORE_DONE : STORE_FAILED;
     }
     if (result == STORE_DONE) {
         *ret_request = list.items[0];
@@ -415,11 +308,63 @@ enum store_result store_withdraw(struct store *store, int64_t number, struct are
     return STORE_DONE;
 }
 
+enum store_result store_withdraw_held(struct store *store, struct slice holder, struct arena *arena,
+                                      struct request **ret_ended, size_t *ret_count)
+{
+    struct request_list list = {0};
+    if (!store->db.open_transaction) {
+        (void)database_fail(&store->db, "a change outside of a transaction");
+        return STORE_FAILED;
+    }
+    struct query query = query_begin(&store->db, SQL_REQUESTS_HELD);
+    query_bytes(&query, holder);
+    if (!requests_read(&query, arena, &list)) {
+        return STORE_FAILED;
+    }
+    for (size_t i = 0; i < list.count; i++) {
+        if (!end_request(store, &list.items[i], REQUEST_WITHDRAWN, -1)) {
+            return STORE_FAILED;
+        }
+    }
+    *ret_ended = list.items;
+    *ret_count = list.count;
+    return STORE_DONE;
+}
+
+enum store_result store_holders(struct store *store, struct arena *arena, struct slice **ret_holders,
+                                size_t *ret_count)
+{
+    struct slice *holders = NULL;
+    size_t count = 0, cap = 0;
+    enum row row;
+    struct query query = query_begin(&store->db, SQL_HOLDERS);
+    while ((row = query_step(&query)) == ROW_FOUND) {
+        if (count == cap) {
+            cap = cap == 0 ? 8 : cap * 2;
+            struct slice *larger = arena_array(arena, cap, sizeof(*larger));
+            if (larger == NULL) {
+                row = ROW_FAILED;
+                break;
+            }
+            if (count > 0) {
+                memcpy(larger, holders, count * sizeof(*larger));
+            }
+            holders = larger;
+        }
+        holders[count] = arena_copy(arena, query_column_bytes(&query, 0));
+        count++;
+    }
+    query_end(&query);
+    *ret_holders = holders;
+    *ret_count = count;
+    return row == ROW_NONE ? STORE_DONE : STORE_FAILED;
+}
+
 enum store_result store_sweep(struct store *store, struct times now, struct arena *arena,
                               struct request **ret_ended, size_t *ret_count)
 {
     struct request_list list = {0};
-    if (!may_change(store, now)) {
+    if (!store_may_change(store, now)) {
         return STORE_FAILED;
     }
     struct query query = query_begin(&store->db, SQL_REQUESTS_OVER);
@@ -460,17 +405,29 @@ enum store_result store_find(struct store *store, int64_t number, struct arena *
     return one(request_read(&query, arena, ret_request));
 }
 
-enum store_result store_find_code(struct store *store, struct slice code, struct arena *arena,
-                                  struct request *ret_request)
+static enum store_result find_code(struct store *store, enum sql sql, struct slice code, struct arena *arena,
+                                   struct request *ret_request)
 {
     char plain[CODE_LENGTH + 1];
     if (!code_valid(code)) {
         return STORE_NONE;
     }
     code_copy(code, plain);
-    struct query query = query_begin(&store->db, SQL_REQUEST_BY_CODE);
+    struct query query = query_begin(&store->db, sql);
     query_bytes(&query, slice_of(plain));
     return one(request_read(&query, arena, ret_request));
+}
+
+enum store_result store_find_code(struct store *store, struct slice code, struct arena *arena,
+                                  struct request *ret_request)
+{
+    return find_code(store, SQL_REQUEST_BY_CODE, code, arena, ret_request);
+}
+
+enum store_result store_last_of_code(struct store *store, struct slice code, struct arena *arena,
+                                     struct request *ret_request)
+{
+    return find_code(store, SQL_LAST_BY_CODE, code, arena, ret_request);
 }
 
 enum store_result store_waiting(struct store *store, struct arena *arena, struct request **ret_requests,
@@ -484,4 +441,30 @@ enum store_result store_waiting(struct store *store, struct arena *arena, struct
     *ret_requests = list.items;
     *ret_count = list.count;
     return STORE_DONE;
+}
+
+/* ---- Kept for others ---- */
+
+bool store_keep(struct store *store, const char *name, struct slice value)
+{
+    if (!store->db.open_transaction) {
+        return database_fail(&store->db, "a change outside of a transaction");
+    }
+    struct query query = query_begin(&store->db, SQL_KEEP);
+    query_bytes(&query, slice_of(name));
+    query_bytes(&query, value);
+    return query_run(&query, NULL);
+}
+
+bool store_kept(struct store *store, const char *name, struct arena *arena, struct slice *ret_value)
+{
+    struct query query = query_begin(&store->db, SQL_KEPT);
+    query_bytes(&query, slice_of(name));
+    enum row row = query_step(&query);
+    *ret_value = (struct slice){0};
+    if (row == ROW_FOUND) {
+        *ret_value = arena_copy(arena, query_column_bytes(&query, 0));
+    }
+    query_end(&query);
+    return row == ROW_NONE || (row == ROW_FOUND && ret_value->ptr != NULL);
 }

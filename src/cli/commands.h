@@ -9,11 +9,13 @@
 /* clang-format off */
 #define EVERY_COMMAND(EACH) \
     EACH(acknowledge) \
+    EACH(approvals) \
     EACH(approve) \
     EACH(assert) \
     EACH(bench) \
     EACH(check) \
     EACH(confine) \
+    EACH(deny) \
     EACH(diff) \
     EACH(dismiss) \
     EACH(doctor) \

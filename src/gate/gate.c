@@ -56,7 +56,7 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         ledger_open(&gate->ledger, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
         (options->brief || (ledger_open_store(&gate->ledger, options->state_dir, ret_error) &&
                             registry_enter(&gate->registry, gate->ledger.dir, ret_error)));
-    gate->registered = open && !options->brief;
+    gate->registered = gate->entered = open && !options->brief;
     buf_finish(&boot);
     if (open && load_first(gate, ret_error)) {
         return gate;
@@ -70,7 +70,8 @@ void gate_close(struct gate *gate)
     if (gate == NULL) {
         return;
     }
-    if (gate->registered) {
+    if (gate->entered) {
+        ledger_withdraw_all(&gate->ledger, gate->registry.name);
         registry_leave(&gate->registry);
     }
     ledger_close(&gate->ledger);

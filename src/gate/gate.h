@@ -30,6 +30,9 @@ struct gate_options {
     bool no_weakening;     /* refuse a reload that decides anything less strictly than the baseline */
     bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event, and
                               the store of approvals is opened only for a call that needs people */
+    bool
+        tells_authored; /* fill in outcome.authored_in_every_reading: what a surface asks before it says more than
+                            "not denied" */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 
@@ -43,6 +46,15 @@ const struct policy *gate_policy(const struct gate *gate);
 
 /* ---- Judging ---- */
 
+/* What kind of denial it is: all that an agent may be told of it, besides `tell`. SPEC.md section 10. */
+enum denial {
+    DENIAL_POLICY = 0,  /* denied */
+    DENIAL_REFUSED,     /* refused by a person */
+    DENIAL_NOT_IN_TIME, /* nobody answered in time */
+    DENIAL_UNREADABLE,  /* the call could not be read */
+    DENIAL_TOO_MANY,    /* too many requests wait */
+};
+
 /* The zero value is deny. Test for OUTCOME_ALLOW by name. */
 enum outcome_kind {
     OUTCOME_DENY = 0x00000000,
@@ -50,21 +62,36 @@ enum outcome_kind {
     OUTCOME_ALLOW = 0x6996a55a,
 };
 
+#define HELD_TELL_BYTES 808 /* LIMIT_REASON_CHARS characters of UTF-8 fit */
+
 /* A held call's claim: what was shown to people, and which request it is. A plain value. */
 struct held {
     int64_t number; /* of the request; 0: none */
     char code[CODE_LENGTH + 1];
     uint32_t needed;              /* approvers */
-    uint8_t shown[APPROVAL_HASH]; /* hash of the canonical paths as shown */
+    uint8_t shown[APPROVAL_HASH]; /* hash of the paths, commands and hosts as shown */
+    uint32_t tell_len; /* what an agent may hear when people refuse or nobody answers; 0: nothing */
+    char tell[HELD_TELL_BYTES];
 };
 
 #define GATE_CORRELATION_SIZE 17 /* sixteen hexadecimal digits and a NUL */
 
+static inline struct slice held_tell(const struct held *held)
+{
+    return (struct slice){held->tell, held->tell_len};
+}
+
 struct outcome {
-    uint32_t kind;    /* enum outcome_kind */
-    uint32_t cause;   /* enum decision_cause */
-    bool authored;    /* an authored rule decided; false: no rule matched */
-    bool by_approval; /* allowed because people approved */
+    uint32_t kind;   /* enum outcome_kind */
+    uint32_t cause;  /* enum decision_cause */
+    uint32_t denial; /* enum denial, of a deny */
+    bool authored;   /* an authored rule decided; false: no rule matched */
+    bool
+        authored_in_every_reading; /* of an allow, and only with gate_options.tells_authored: an authored rule
+                                       decides every reading, not only the one that spoke for all */
+    bool by_approval;              /* allowed because people approved */
+    struct slice tell; /* of a deny: the rule's words for the agent, and no more; empty: none. Valid until the
+                          next call of this gate */
     struct held held;
     char correlation[GATE_CORRELATION_SIZE]; /* of the call's events; empty: none was staged */
 };
@@ -84,10 +111,6 @@ struct outcome gate_judge_unheld(struct gate *gate, const struct call *call);
 /* Where the paths of the calls that follow start from. A hook learns it from its message, when the policy is
  * loaded already; the policy's own prefixes keep theirs. What `base` points to must outlive those calls. */
 void gate_start_from(struct gate *gate, const struct path_base *base);
-
-/* Whether an authored rule decides every reading of the call just judged, not only the one that spoke for
- * all: what a surface asks before it says more than "not denied". */
-bool gate_judged_by_rules(const struct gate *gate);
 
 /* A message as it came, for the journal: its bytes, or, of one that was not kept, its SHA-256 and length. */
 struct came {
@@ -148,10 +171,36 @@ struct people;
 MUST_USE struct people *people_open(const char *state_dir, struct buf *ret_error);
 void people_close(struct people *people);
 
-MUST_USE enum store_result people_vote(struct people *people, struct slice code, struct slice identity,
-                                       bool yes, struct request *ret_request, struct buf *ret_error);
+/* What an answer did. Valid until the next call. */
+struct people_answer {
+    struct request request; /* after the answer */
+    struct request
+        *ended;         /* what it ended: the request itself first, then what else it released or refused */
+    size_t ended_count; /* 0: it waits for more approvers */
+};
+
+/* Counts a person's answer. STORE_NONE: no such request waits (people_last says what became of it). */
+MUST_USE enum store_result people_vote(struct people *people, const struct vote *vote,
+                                       struct people_answer *ret_answer, struct buf *ret_error);
+
+/* What waits, oldest first. Requests that are over, or whose gate has ended, are ended first. Valid until the next
+ * call. */
 MUST_USE bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
-                             struct buf *ret_error); /* valid until the next call */
+                             struct buf *ret_error);
+
+/* Of one list of people_waiting: whether an approval of `request` with a scope covers `other` as well. */
+bool people_covers(const struct request *request, enum approval_scope scope, const struct request *other);
+
+/* The request that has a code, waiting or ended lately. Valid until the next call. */
+MUST_USE enum store_result people_last(struct people *people, struct slice code, struct request *ret_request,
+                                       struct buf *ret_error);
+
+/* Live approvals, and the end of one: journalled as approval.revoked with who did it. STORE_NONE: no live one
+ * has this id. */
+MUST_USE bool people_grants(struct people *people, struct grant **ret_grants, size_t *ret_count,
+                            struct buf *ret_error);
+MUST_USE enum store_result people_revoke(struct people *people, int64_t id, struct slice identity,
+                                         struct buf *ret_error);
 
 /* ---- Who runs (status) ---- */
 

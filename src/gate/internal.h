@@ -28,9 +28,9 @@ struct times times_now(void);
 #define CORRELATION_SIZE GATE_CORRELATION_SIZE
 void ledger_correlation(struct ledger *ledger, char ret_id[CORRELATION_SIZE]);
 
-/* Stages an event of a request. `by` and `answer` are a person's, or empty and NULL. */
-MUST_USE bool ledger_stage_request(struct ledger *ledger, const char *kind, const struct request *request,
-                                   struct slice by, const char *answer);
+/* Stages the event of an answer to a request. */
+MUST_USE bool ledger_stage_vote(struct ledger *ledger, const struct request *request,
+                                const struct vote *vote);
 
 /* Stages one event for each request that has ended, of the kind that its end has. */
 MUST_USE bool ledger_stage_ends(struct ledger *ledger, const struct request *ended, size_t count,
@@ -42,8 +42,12 @@ MUST_USE bool ledger_stage_ends(struct ledger *ledger, const struct request *end
 MUST_USE bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t count,
                             struct buf *ret_error);
 
-/* Ends requests that have waited too long: a transaction of its own, journalled. */
+/* Ends requests that have waited too long, and withdraws those whose gate has ended: transactions of their own,
+ * journalled. */
 void ledger_sweep(struct ledger *ledger, struct times now);
+
+/* Withdraws what waits and is held by the gate of this name, which ends. */
+void ledger_withdraw_all(struct ledger *ledger, const char *holder);
 
 /* One running gate's entry: a lock that is held as long as the process lives, and a file that says what it
  * runs. */
@@ -58,6 +62,8 @@ MUST_USE bool registry_enter(struct registry *registry, int state_dir, struct bu
 /* Writes one of its files whole, or removes it when `json` is empty. */
 MUST_USE bool registry_write(struct registry *registry, const char *ending, struct slice json);
 void registry_leave(struct registry *registry);
+/* Whether the gate of this name runs. When that cannot be told, it does. */
+bool registry_is_alive(int state_dir, struct slice name);
 
 struct gate {
     struct gate_options options;
@@ -75,7 +81,8 @@ struct gate {
     size_t warnings;
     uint64_t reloads; /* tried, adopted or not */
     struct registry registry;
-    bool registered;
+    bool registered;    /* it writes a status */
+    bool entered;       /* it is among the running gates: with `brief`, from the first call that it holds */
     uint64_t looked_ns; /* when gate_people_moved said so last */
 
     /* The turn. */

@@ -87,22 +87,47 @@ static bool stage_request_event(struct ledger *ledger, const char *kind, const s
     return journal_stage(ledger->journal, &event);
 }
 
-bool ledger_stage_request(struct ledger *ledger, const char *kind, const struct request *request,
-                          struct slice by, const char *answer)
+static void write_request(struct buf *detail, const struct request *request)
+{
+    buf_printf(detail, "{\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld,\"scope\":\"%s\"",
+               request->code, request->given, request->needed, (long long)request->number,
+               approval_scope_name(request->narrowed));
+}
+
+static void write_by(struct buf *detail, struct slice by)
+{
+    if (by.len > 0) {
+        buf_text(detail, ",\"by\":");
+        json_write_bytes(detail, by);
+    }
+}
+
+bool ledger_stage_vote(struct ledger *ledger, const struct request *request, const struct vote *vote)
 {
     struct buf detail;
     buf_init(&detail, DETAIL_BYTES);
-    buf_printf(&detail, "{\"code\":\"%s\",\"given\":%u,\"needed\":%u,\"request\":%lld", request->code,
-               request->given, request->needed, (long long)request->number);
-    if (answer != NULL) {
-        buf_printf(&detail, ",\"answer\":\"%s\"", answer);
-    }
-    if (by.len) {
-        buf_text(&detail, ",\"by\":");
-        json_write_bytes(&detail, by);
+    write_request(&detail, request);
+    buf_printf(&detail, ",\"answer\":\"%s\"", vote->yes ? "yes" : "no");
+    write_by(&detail, vote->identity);
+    if (vote->because.len > 0) {
+        buf_text(&detail, ",\"because\":");
+        json_write_bytes(&detail, vote->because);
     }
     buf_byte(&detail, '}');
-    bool staged = buf_ok(&detail) && stage_request_event(ledger, kind, request, &detail);
+    bool staged = buf_ok(&detail) && stage_request_event(ledger, "approval.vote", request, &detail);
+    buf_finish(&detail);
+    return staged;
+}
+
+static bool stage_end(struct ledger *ledger, const struct request *request, struct slice by)
+{
+    struct buf detail;
+    buf_init(&detail, DETAIL_BYTES);
+    write_request(&detail, request);
+    write_by(&detail, by);
+    buf_byte(&detail, '}');
+    bool staged =
+        buf_ok(&detail) && stage_request_event(ledger, kind_of_end(request->state), request, &detail);
     buf_finish(&detail);
     return staged;
 }
@@ -110,7 +135,7 @@ bool ledger_stage_request(struct ledger *ledger, const char *kind, const struct 
 bool ledger_stage_ends(struct ledger *ledger, const struct request *ended, size_t count, struct slice by)
 {
     for (size_t i = 0; i < count; i++) {
-        if (!ledger_stage_request(ledger, kind_of_end(ended[i].state), &ended[i], by, NULL)) {
+        if (!stage_end(ledger, &ended[i], by)) {
             return false;
         }
     }
@@ -157,20 +182,23 @@ bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t
     return false;
 }
 
-void ledger_sweep(struct ledger *ledger, struct times now)
+/* Ends requests in a transaction of its own, with an event for each. What cannot be journalled does not happen; the
+ * next sweep tries again. */
+static void end_requests(struct ledger *ledger, struct times now, const struct slice *holder)
 {
-    if (ledger->store == NULL || !store_sweep_due(ledger->store, now) || !store_begin(ledger->store)) {
-        return;
-    }
     struct request *ended = NULL;
     size_t count = 0;
     struct buf error;
-    buf_init_message(&error, MESSAGE_BYTES);
     struct arena arena; /* its own: the caller is in the middle of something */
+    if (!store_begin(ledger->store)) {
+        return;
+    }
+    buf_init_message(&error, MESSAGE_BYTES);
     arena_init(&arena, 0);
-    /* What cannot be journalled does not happen; the next sweep tries again. */
-    bool done = store_sweep(ledger->store, now, &arena, &ended, &count) == STORE_DONE &&
-                ledger_stage_ends(ledger, ended, count, (struct slice){0}) &&
+    enum store_result result = holder != NULL
+                                   ? store_withdraw_held(ledger->store, *holder, &arena, &ended, &count)
+                                   : store_sweep(ledger->store, now, &arena, &ended, &count);
+    bool done = result == STORE_DONE && ledger_stage_ends(ledger, ended, count, (struct slice){0}) &&
                 ledger_commit(ledger, ended, count, &error);
     if (!done) {
         journal_unstage(ledger->journal);
@@ -178,4 +206,52 @@ void ledger_sweep(struct ledger *ledger, struct times now)
     }
     buf_finish(&error);
     arena_finish(&arena);
+}
+
+void ledger_withdraw_all(struct ledger *ledger, const char *holder)
+{
+    const struct slice name = slice_of(holder);
+    struct slice *holders = NULL;
+    size_t count = 0;
+    struct arena arena;
+    if (ledger->store == NULL) {
+        return;
+    }
+    arena_init(&arena, 0);
+    if (store_holders(ledger->store, &arena, &holders, &count) == STORE_DONE) {
+        for (size_t i = 0; i < count; i++) {
+            if (slice_eq(holders[i], name)) {
+                end_requests(ledger, times_now(), &name);
+            }
+        }
+    }
+    arena_finish(&arena);
+}
+
+/* A gate that was killed has withdrawn nothing: whoever looks next does. */
+static void withdraw_of_the_dead(struct ledger *ledger, struct times now)
+{
+    struct slice *holders = NULL;
+    size_t count = 0;
+    struct arena arena;
+    arena_init(&arena, 0);
+    if (store_holders(ledger->store, &arena, &holders, &count) == STORE_DONE) {
+        for (size_t i = 0; i < count; i++) {
+            if (!registry_is_alive(ledger->dir, holders[i])) {
+                end_requests(ledger, now, &holders[i]);
+            }
+        }
+    }
+    arena_finish(&arena);
+}
+
+void ledger_sweep(struct ledger *ledger, struct times now)
+{
+    if (ledger->store == NULL) {
+        return;
+    }
+    if (store_sweep_due(ledger->store, now)) {
+        end_requests(ledger, now, NULL);
+    }
+    withdraw_of_the_dead(ledger, now);
 }

@@ -32,40 +32,39 @@ void people_close(struct people *people)
 }
 
 /* Vote and journal stand or fall together: what was not recorded does not count. */
-static enum store_result vote(struct ledger *ledger, struct slice code, struct slice identity, bool yes,
-                              struct times now, struct request *ret_request, struct buf *ret_error)
+static enum store_result vote(struct ledger *ledger, const struct vote *vote, struct times now,
+                              struct people_answer *answer, struct buf *ret_error)
 {
-    struct request *ended = NULL;
-    size_t count = 0;
-    enum store_result result =
-        store_vote(ledger->store, code, identity, yes, now, &ledger->arena, ret_request, &ended, &count);
+    enum store_result result = store_vote(ledger->store, vote, now, &ledger->arena, &answer->request,
+                                          &answer->ended, &answer->ended_count);
     if (result == STORE_FAILED) {
         buf_text(ret_error, store_error(ledger->store));
     }
     if (result != STORE_DONE) {
         return result;
     }
-    if (!ledger_stage_request(ledger, "approval.vote", ret_request, identity, yes ? "yes" : "no") ||
-        !ledger_stage_ends(ledger, ended, count, identity)) {
+    if (!ledger_stage_vote(ledger, &answer->request, vote) ||
+        !ledger_stage_ends(ledger, answer->ended, answer->ended_count, vote->identity)) {
         buf_text(ret_error, "no memory");
         return STORE_FAILED;
     }
-    return ledger_commit(ledger, count > 0 ? ended : ret_request, count > 0 ? count : 1, ret_error)
+    bool ends = answer->ended_count > 0;
+    return ledger_commit(ledger, ends ? answer->ended : &answer->request, ends ? answer->ended_count : 1,
+                         ret_error)
                ? STORE_DONE
                : STORE_FAILED;
 }
 
 /* An answer that does not count is dropped, and recorded. Best effort: it changes nothing. */
-static void note_dropped(struct ledger *ledger, struct slice code, struct slice identity, bool yes,
-                         const char *why)
+static void note_dropped(struct ledger *ledger, const struct vote *vote, const char *why)
 {
     struct buf detail, error;
-    buf_init(&detail, 64u << 10);
+    buf_init(&detail, DETAIL_BYTES);
     buf_init_message(&error, MESSAGE_BYTES);
-    buf_printf(&detail, "{\"answer\":\"%s\",\"by\":", yes ? "yes" : "no");
-    json_write_bytes(&detail, identity);
+    buf_printf(&detail, "{\"answer\":\"%s\",\"by\":", vote->yes ? "yes" : "no");
+    json_write_bytes(&detail, vote->identity);
     buf_text(&detail, ",\"code\":");
-    json_write_bytes(&detail, code);
+    json_write_bytes(&detail, vote->code);
     buf_printf(&detail, ",\"reason\":\"%s\"}", why);
     struct event event = {.kind = "approval.dropped", .detail = buf_slice_of(&detail)};
     if (buf_ok(&detail) && journal_stage(ledger->journal, &event)) {
@@ -75,26 +74,40 @@ static void note_dropped(struct ledger *ledger, struct slice code, struct slice 
     buf_finish(&error);
 }
 
-enum store_result people_vote(struct people *people, struct slice code, struct slice identity, bool yes,
-                              struct request *ret_request, struct buf *ret_error)
+static bool begin(struct ledger *ledger, struct times now, struct buf *ret_error)
+{
+    ledger_sweep(ledger, now);
+    arena_reset(&ledger->arena);
+    if (store_begin(ledger->store)) {
+        return true;
+    }
+    buf_text(ret_error, store_error(ledger->store));
+    return false;
+}
+
+static void take_back(struct ledger *ledger)
+{
+    journal_unstage(ledger->journal);
+    store_rollback(ledger->store);
+}
+
+enum store_result people_vote(struct people *people, const struct vote *given,
+                              struct people_answer *ret_answer, struct buf *ret_error)
 {
     struct ledger *ledger = &people->ledger;
     struct times now = times_now();
-    ledger_sweep(ledger, now);
-    arena_reset(&ledger->arena);
-    if (!store_begin(ledger->store)) {
-        buf_text(ret_error, store_error(ledger->store));
+    *ret_answer = (struct people_answer){0};
+    if (!begin(ledger, now, ret_error)) {
         return STORE_FAILED;
     }
-    enum store_result result = vote(ledger, code, identity, yes, now, ret_request, ret_error);
+    enum store_result result = vote(ledger, given, now, ret_answer, ret_error);
     if (result != STORE_DONE) {
-        journal_unstage(ledger->journal);
-        store_rollback(ledger->store);
+        take_back(ledger);
     }
     if (result == STORE_NONE) {
-        note_dropped(ledger, code, identity, yes, "no such request waits");
+        note_dropped(ledger, given, "no such request waits");
     } else if (result == STORE_TWICE) {
-        note_dropped(ledger, code, identity, yes, "this person has answered already");
+        note_dropped(ledger, given, "this person has answered already");
     }
     return result;
 }
@@ -109,4 +122,84 @@ bool people_waiting(struct people *people, struct request **ret_requests, size_t
     }
     buf_text(ret_error, store_error(people->ledger.store));
     return false;
+}
+
+bool people_covers(const struct request *request, enum approval_scope scope, const struct request *other)
+{
+    bool same_rule = slice_eq(request->rule, other->rule) &&
+                     memcmp(request->rule_digest, other->rule_digest, APPROVAL_HASH) == 0 &&
+                     slice_eq(request->channel, other->channel) && slice_eq(request->thread, other->thread);
+    bool same_call = memcmp(request->call_hash, other->call_hash, APPROVAL_HASH) == 0 &&
+                     memcmp(request->shown, other->shown, APPROVAL_HASH) == 0;
+    return same_rule && scope != APPROVAL_ONCE && (scope == APPROVAL_SESSION || same_call);
+}
+
+enum store_result people_last(struct people *people, struct slice code, struct request *ret_request,
+                              struct buf *ret_error)
+{
+    struct ledger *ledger = &people->ledger;
+    ledger_sweep(ledger, times_now());
+    arena_reset(&ledger->arena);
+    enum store_result result = store_last_of_code(ledger->store, code, &ledger->arena, ret_request);
+    if (result == STORE_FAILED) {
+        buf_text(ret_error, store_error(ledger->store));
+    }
+    return result;
+}
+
+/* ---- Live approvals ---- */
+
+bool people_grants(struct people *people, struct grant **ret_grants, size_t *ret_count, struct buf *ret_error)
+{
+    struct ledger *ledger = &people->ledger;
+    arena_reset(&ledger->arena);
+    if (store_all_grants(ledger->store, times_now(), &ledger->arena, ret_grants, ret_count) == STORE_DONE) {
+        return true;
+    }
+    buf_text(ret_error, store_error(ledger->store));
+    return false;
+}
+
+static bool stage_revoked(struct ledger *ledger, const struct grant *grant, struct slice identity)
+{
+    struct buf detail;
+    buf_init(&detail, DETAIL_BYTES);
+    buf_text(&detail, "{\"by\":");
+    json_write_bytes(&detail, identity);
+    buf_printf(&detail, ",\"grant\":%lld,\"request\":%lld,\"scope\":\"%s\"}", (long long)grant->id,
+               (long long)grant->request, approval_scope_name(grant->scope));
+    struct event event = {
+        .kind = "approval.revoked",
+        .rule = grant->rule,
+        .has_session = true,
+        .channel = grant->channel,
+        .thread = grant->thread,
+        .detail = buf_slice_of(&detail),
+    };
+    bool staged = buf_ok(&detail) && journal_stage(ledger->journal, &event);
+    buf_finish(&detail);
+    return staged;
+}
+
+enum store_result people_revoke(struct people *people, int64_t id, struct slice identity,
+                                struct buf *ret_error)
+{
+    struct ledger *ledger = &people->ledger;
+    struct times now = times_now();
+    struct grant grant;
+    if (!begin(ledger, now, ret_error)) {
+        return STORE_FAILED;
+    }
+    enum store_result result = store_revoke(ledger->store, id, now, &ledger->arena, &grant);
+    if (result == STORE_FAILED) {
+        buf_text(ret_error, store_error(ledger->store));
+    }
+    if (result == STORE_DONE &&
+        !(stage_revoked(ledger, &grant, identity) && ledger_commit(ledger, NULL, 0, ret_error))) {
+        result = STORE_FAILED;
+    }
+    if (result != STORE_DONE) {
+        take_back(ledger);
+    }
+    return result;
 }

@@ -104,6 +104,23 @@ void registry_leave(struct registry *registry)
     *registry = (struct registry){.dir = -1, .lock = -1};
 }
 
+bool registry_is_alive(int state_dir, struct slice name)
+{
+    char file[sizeof(STATE_GATES) + FILE_SIZE];
+    if (name.len == 0 || name.len >= sizeof(((struct registry *)0)->name) ||
+        memchr(name.ptr, '/', name.len) != NULL) {
+        return true;
+    }
+    snprintf(file, sizeof(file), STATE_GATES "/%.*s.lock", SLICE_FMT(name));
+    int lock = openat(state_dir, file, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (lock < 0) {
+        return errno != ENOENT;
+    }
+    bool dead = flock(lock, LOCK_SH | LOCK_NB) == 0;
+    close(lock);
+    return !dead;
+}
+
 /* Appends a file's text, or nothing when it is not there or is no JSON object. */
 static void append_file(int dir, const char *name, const char *ending, struct buf *buf)
 {

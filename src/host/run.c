@@ -92,8 +92,8 @@ static void sleep_ms(uint32_t ms)
     (void)!nanosleep(&pause, NULL);
 }
 
-/* Waits until people have answered, or nearly until our deadline. What is not answered by then is denied, and
- * the request stays open: the same call passes once it is approved. */
+/* Waits until people have answered, or nearly until our deadline. What is not answered by then is denied, and the
+ * request ends with it: nobody holds the call any more. */
 static struct outcome wait_for_people(struct run *run, struct outcome outcome)
 {
     uint32_t until = run->options->deadline_ms > 2 * MARGIN_MS ? run->options->deadline_ms - MARGIN_MS : 0;
@@ -103,7 +103,7 @@ static struct outcome wait_for_people(struct run *run, struct outcome outcome)
         if (late || (gate_people_moved(run->gate) && gate_held_state(run->gate, &held) != REQUEST_WAITING)) {
             outcome = gate_judge(run->gate, &run->call, &held, (struct slice){0});
             if (!gate_commit(run->gate) || (late && outcome.kind != OUTCOME_ALLOW)) {
-                return (struct outcome){.kind = OUTCOME_DENY};
+                outcome.kind = OUTCOME_DENY;
             }
             continue;
         }
@@ -131,10 +131,10 @@ static bool host_asks(const struct run *run, uint32_t needed)
     return false;
 }
 
-static enum host_answer answer_to_allow(const struct run *run)
+static enum host_answer answer_to_allow(const struct run *run, const struct outcome *outcome)
 {
     bool grant = run->options->grant && run->message.event->allow != NULL && run->message.name_count == 1 &&
-                 gate_judged_by_rules(run->gate);
+                 outcome->authored_in_every_reading;
     return grant ? HOST_ALLOW : HOST_NONE;
 }
 
@@ -157,7 +157,7 @@ static enum host_answer judge(struct run *run)
         emergency_deadline(run->options->deadline_ms);
         outcome = wait_for_people(run, outcome);
     }
-    return outcome.kind == OUTCOME_ALLOW ? answer_to_allow(run) : HOST_DENY;
+    return outcome.kind == OUTCOME_ALLOW ? answer_to_allow(run, &outcome) : HOST_DENY;
 }
 
 /* A message that cannot be read is denied and journalled like a call. */
@@ -233,6 +233,7 @@ static struct gate *open_gate(struct run *run)
         .fsync = options->fsync,
         .journal_optional = options->journal_optional,
         .brief = true,
+        .tells_authored = options->grant,
         .say = options->say,
     };
     struct buf error;

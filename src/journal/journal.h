@@ -46,6 +46,10 @@ MUST_USE bool hash_from_hex(struct slice hex, uint8_t ret_hash[HASH_SIZE]); /* 6
  * (buf->failed) only for memory or the ceiling. */
 void redact_write(struct buf *buf, const struct json_doc *doc, const struct json_value *value);
 
+/* The same with secrets replaced and nothing cut: what a person is shown who answers for it. Linear in the value's
+ * size. */
+void redact_write_whole(struct buf *buf, const struct json_doc *doc, const struct json_value *value);
+
 /* ---- Events ---- */
 
 /* What applies is set, the rest is zero; an empty text is not written. All borrowed until journal_stage

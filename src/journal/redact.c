@@ -43,15 +43,15 @@ static size_t whole_marks(const char *bytes, size_t len)
     return cut ? (size_t)(open - bytes) : len;
 }
 
-/* Appends what can be kept of text, at most REDACT_STRING_MAX bytes, to an empty `out`; true if nothing was
+/* Appends what can be kept of text, at most `most` bytes, to an empty `out`; true if nothing was
  * changed (then `out` is not used). */
-static bool unchanged_or_cleaned(struct buf *out, struct slice text)
+static bool unchanged_or_cleaned(struct buf *out, struct slice text, size_t most)
 {
-    struct secret_scan scan = {.text = text, .stop = REDACT_STRING_MAX};
+    struct secret_scan scan = {.text = text, .stop = most};
     struct secret secret;
     size_t copied = 0;
     bool found = secret_next(&scan, &secret);
-    if (!found && text.len <= REDACT_STRING_MAX) {
+    if (!found && text.len <= most) {
         return true;
     }
     while (found) {
@@ -59,26 +59,26 @@ static bool unchanged_or_cleaned(struct buf *out, struct slice text)
         buf_printf(out, "[redacted %s]", secret.label);
         copied = secret.end;
         /* What starts where the room is used up need not be looked for. */
-        scan.stop = out->len >= REDACT_STRING_MAX ? copied : copied + (REDACT_STRING_MAX - out->len);
-        found = out->len < REDACT_STRING_MAX && secret_next(&scan, &secret);
+        scan.stop = out->len >= most ? copied : copied + (most - out->len);
+        found = out->len < most && secret_next(&scan, &secret);
     }
-    size_t room = out->len < REDACT_STRING_MAX ? REDACT_STRING_MAX - out->len : 0;
+    size_t room = out->len < most ? most - out->len : 0;
     size_t rest = text.len - copied;
     buf_bytes(out, text.ptr + copied, rest < room ? rest : room);
-    if (buf_ok(out) && (rest > room || out->len > REDACT_STRING_MAX)) {
-        out->len = whole_marks(out->ptr, whole_characters(out->ptr, REDACT_STRING_MAX - MARK_ROOM));
+    if (buf_ok(out) && (rest > room || out->len > most)) {
+        out->len = whole_marks(out->ptr, whole_characters(out->ptr, most - MARK_ROOM));
         buf_printf(out, TRUNCATED_MARK ", %zu bytes]", text.len);
     }
     return false;
 }
 
 /* `write` writes a JSON string; it is not asked to when the text may stay as `written`, if that is given. */
-static void write_clean(struct buf *buf, struct slice text, struct slice written,
+static void write_clean(struct buf *buf, struct slice text, struct slice written, size_t most,
                         void (*write)(struct buf *buf, struct slice s))
 {
     struct buf clean;
-    buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
-    if (!unchanged_or_cleaned(&clean, text)) {
+    buf_init(&clean, 3 * most);
+    if (!unchanged_or_cleaned(&clean, text, most)) {
         write(buf, buf_slice_of(&clean));
         buf->failed = buf->failed || !buf_ok(&clean);
         buf_finish(&clean);
@@ -91,7 +91,7 @@ static void write_clean(struct buf *buf, struct slice text, struct slice written
 
 void redact_text(struct buf *buf, struct slice text)
 {
-    write_clean(buf, text, (struct slice){NULL, 0}, json_write_bytes);
+    write_clean(buf, text, (struct slice){NULL, 0}, REDACT_STRING_MAX, json_write_bytes);
 }
 
 /* A string of a document as it was written there, if that is its canonical form: without escapes it is. */
@@ -106,8 +106,10 @@ struct redactor {
     struct buf *out;
     const struct json_doc *doc;
     struct arena *arena; /* members of large objects, changed names */
-    size_t stop;         /* out->len beyond which nothing more is begun */
-    uint32_t depth;      /* containers that are open */
+    size_t text_most;    /* bytes of one string or name */
+    uint32_t number_most, items_most;
+    size_t stop;    /* out->len beyond which nothing more is begun */
+    uint32_t depth; /* containers that are open */
 };
 
 struct member {
@@ -120,7 +122,7 @@ static void write_value(struct redactor *r, const struct json_value *v, enum sec
 /* A number of a million digits is a long string too; what stands for it is a string. */
 static void write_number(struct redactor *r, const struct json_value *v)
 {
-    if (v->str_len > REDACT_NUMBER_MAX) {
+    if (v->str_len > r->number_most) {
         buf_printf(r->out, "\"" CUT_NAME "[truncated, a number of %" PRIu32 " bytes]\"", v->str_len);
     } else {
         json_write_canonical(r->out, r->doc, v, JSON_NUMBER_JOURNAL);
@@ -132,7 +134,7 @@ static void write_text(struct redactor *r, const struct json_value *v, enum secr
     struct slice text = json_str(v);
     if (kind == SECRET_NAME_NO) {
         /* The reader has seen that it is UTF-8. */
-        write_clean(r->out, text, as_written(r->doc, v), json_write_string);
+        write_clean(r->out, text, as_written(r->doc, v), r->text_most, json_write_string);
     } else {
         json_write_string(r->out, text.len == 0 ? text : hidden);
     }
@@ -161,7 +163,7 @@ static void write_array(struct redactor *r, const struct json_value *array, enum
 {
     uint32_t count = 0;
     /* One place less when there are too many: the mark takes it. */
-    uint32_t most = array->count > REDACT_ITEMS_MAX ? REDACT_ITEMS_MAX - 1 : REDACT_ITEMS_MAX;
+    uint32_t most = array->count > r->items_most ? r->items_most - 1 : r->items_most;
     bool option = false;
     buf_byte(r->out, '[');
     for (const struct json_value *v = json_first(r->doc, array); v != NULL;
@@ -190,9 +192,9 @@ static void write_array(struct redactor *r, const struct json_value *array, enum
 static struct slice clean_name(struct redactor *r, struct slice name)
 {
     struct buf clean;
-    buf_init(&clean, (size_t)3 * REDACT_STRING_MAX);
+    buf_init(&clean, 3 * r->text_most);
     struct slice result = name;
-    if (!unchanged_or_cleaned(&clean, name)) {
+    if (!unchanged_or_cleaned(&clean, name, r->text_most)) {
         result = buf_ok(&clean) ? arena_copy(r->arena, buf_slice_of(&clean)) : (struct slice){NULL, 0};
     }
     buf_finish(&clean);
@@ -337,7 +339,7 @@ static void write_members(struct redactor *r, const struct member *members, uint
 static void write_object(struct redactor *r, const struct json_value *object, enum secret_name kind)
 {
     struct member few[FEW_MEMBERS], *members = few;
-    uint32_t most = object->count > REDACT_ITEMS_MAX ? REDACT_ITEMS_MAX - 1 : object->count, count = 0;
+    uint32_t most = object->count > r->items_most ? r->items_most - 1 : object->count, count = 0;
     if (object->count > FEW_MEMBERS) {
         members = arena_array(r->arena, most, sizeof(*members));
     }
@@ -388,11 +390,36 @@ static void write_value(struct redactor *r, const struct json_value *v, enum sec
     }
 }
 
-void redact_write(struct buf *buf, const struct json_doc *doc, const struct json_value *value)
+static void redact(struct buf *buf, const struct json_doc *doc, const struct json_value *value,
+                   struct redactor limits)
 {
     struct arena arena;
     arena_init(&arena, 0);
-    struct redactor r = {.out = buf, .doc = doc, .arena = &arena, .stop = buf->len + REDACT_VALUE_MAX};
+    struct redactor r = limits;
+    r.out = buf;
+    r.doc = doc;
+    r.arena = &arena;
     write_value(&r, value, SECRET_NAME_NO);
     arena_finish(&arena);
+}
+
+void redact_write(struct buf *buf, const struct json_doc *doc, const struct json_value *value)
+{
+    redact(buf, doc, value,
+           (struct redactor){.text_most = REDACT_STRING_MAX,
+                             .number_most = REDACT_NUMBER_MAX,
+                             .items_most = REDACT_ITEMS_MAX,
+                             .stop = buf->len + REDACT_VALUE_MAX});
+}
+
+/* Longer than anything that a message can hold, and three times it does not overflow. */
+#define WHOLE_TEXT_MOST ((size_t)LIMIT_MESSAGE_BYTES * 2)
+
+void redact_write_whole(struct buf *buf, const struct json_doc *doc, const struct json_value *value)
+{
+    redact(buf, doc, value,
+           (struct redactor){.text_most = WHOLE_TEXT_MOST,
+                             .number_most = UINT32_MAX,
+                             .items_most = UINT32_MAX,
+                             .stop = SIZE_MAX});
 }

@@ -61,7 +61,10 @@ static void collect_facts(struct collecting *c, const struct request *r, int64_t
              (long long)(left > 0 ? left : 0));
     collect_field(c, "votes", slice_of(text));
     snprintf(text, sizeof(text), "%s, for %u s",
-             r->for_call ? "this call only" : "every call of this rule in the session", r->ttl_ms / 1000);
+             r->narrowed == APPROVAL_SESSION ? "every call of this rule in the session"
+             : r->narrowed == APPROVAL_CALL  ? "this call only"
+                                             : "this call one time",
+             r->ttl_ms / 1000);
     collect_field(c, "covers", slice_of(text));
 }
 

@@ -211,18 +211,27 @@ static struct slice own_name(char *strings, size_t size)
 
 void watch_answer(struct watch_model *model, const struct request *request, enum watch_answer answer)
 {
-    struct request after = {0};
+    static const enum approval_scope scopes[] = {[WATCH_ONCE] = APPROVAL_ONCE,
+                                                 [WATCH_CALL] = APPROVAL_CALL,
+                                                 [WATCH_RULE] = APPROVAL_SESSION,
+                                                 [WATCH_REFUSE] = APPROVAL_SESSION};
+    struct people_answer given;
     struct buf error;
     char strings[16 << 10], code[CODE_LENGTH + 1];
     memcpy(code, request->code, sizeof(code));
-    buf_init(&error, 4096);
-    switch (people_vote(model->people, slice_of(code), own_name(strings, sizeof(strings)),
-                        answer != WATCH_REFUSE, &after, &error)) {
+    buf_init_message(&error, MESSAGE_BYTES);
+    const struct vote vote = {
+        .code = slice_of(code),
+        .identity = own_name(strings, sizeof(strings)),
+        .yes = answer != WATCH_REFUSE,
+        .scope = scopes[answer],
+    };
+    switch (people_vote(model->people, &vote, &given, &error)) {
     case STORE_DONE:
         snprintf(model->message, sizeof(model->message), "%s: %s (%u of %u)", code,
-                 after.state == REQUEST_WAITING ? "counted, more approvers are needed"
-                                                : request_state_name(after.state),
-                 after.given, after.needed);
+                 given.request.state == REQUEST_WAITING ? "counted, more approvers are needed"
+                                                        : request_state_name(given.request.state),
+                 given.request.given, given.request.needed);
         break;
     case STORE_NONE:
         snprintf(model->message, sizeof(model->message), "%s: it waits no longer", code);
@@ -232,7 +241,7 @@ void watch_answer(struct watch_model *model, const struct request *request, enum
         break;
     default:
         snprintf(model->message, sizeof(model->message), "%s: the answer does not count: %.*s", code,
-                 (int)error.len, error.ptr != NULL ? error.ptr : "");
+                 SLICE_FMT(buf_message(&error)));
     }
     buf_finish(&error);
 }

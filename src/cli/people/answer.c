@@ -1,4 +1,4 @@
-/* `approve` and `refuse`: a person's answer to a request. */
+/* `approve`, `refuse` and `deny`: a person's answer to requests. */
 #include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -9,18 +9,33 @@
 #include "cli/people/answer.h"
 
 static const char approve_usage[] =
-    "usage: callgate approve CODE [--as NAME] [--state DIR]\n\n"
-    "Approves the request with this code. With a quorum, each person counts once.\n\n"
+    "usage: callgate approve [--once|--call] CODE... [--as NAME] [--state DIR]\n"
+    "       callgate approve [--once|--call] --rule ID [--as NAME] [--state DIR]\n\n"
+    "Approves the requests with these codes. With a quorum, each person counts once, and the narrowest "
+    "answer\n"
+    "holds. Says what a yes covers, and what else was released. In a terminal it asks how far the yes goes "
+    "when\n"
+    "the rule allows more than this call and neither --once nor --call is given.\n\n"
+    "  --once      this call, one time\n"
+    "  --call      this very call, also when it comes again, until the rule's ttlMs has passed\n"
+    "  --rule ID   every request of this rule that waits\n"
     "  --as NAME   who answers (default: your name in the user database)\n\n"
-    "Exit: 0 the answer counts, 1 no such request waits or you have answered already, 2 could not be done.\n";
+    "Exit: 0 every answer counts, 1 some request does not wait or you have answered it already, 2 could not "
+    "be "
+    "done.\n";
 
 static const char refuse_usage[] =
-    "usage: callgate refuse CODE [--as NAME] [--state DIR]\n\n"
-    "Refuses the request with this code: one refusal ends it, and the same call stays refused for its "
-    "session until\n"
-    "the rule's ttlMs has passed.\n\n"
-    "  --as NAME   who answers (default: your name in the user database)\n\n"
-    "Exit: 0 refused, 1 no such request waits or you have answered already, 2 could not be done.\n";
+    "usage: callgate refuse [--because TEXT] CODE... [--as NAME] [--state DIR]   (also: callgate deny)\n\n"
+    "Refuses the requests with these codes: one refusal ends a request, and the same call stays refused for "
+    "its\n"
+    "session until the rule's ttlMs has passed.\n\n"
+    "  --because TEXT  why, for the journal\n"
+    "  --rule ID       every request of this rule that waits\n"
+    "  --as NAME       who answers (default: your name in the user database)\n\n"
+    "Exit: 0 refused, 1 some request does not wait or you have answered it already, 2 could not be done.\n";
+
+#define ANSWER_BYTES ((size_t)16 << 20)
+#define BECAUSE_MOST 1000 /* characters of a reason, more are no reason */
 
 static bool own_name(struct buf *ret_name)
 {
@@ -34,15 +49,9 @@ static bool own_name(struct buf *ret_name)
     return buf_ok(ret_name);
 }
 
-static void write_what(struct buf *out, const struct request *r)
+static void write_call(struct buf *out, const struct request *r)
 {
-    if (r->state == REQUEST_APPROVED) {
-        buf_text(out, "approved: ");
-    } else if (r->state == REQUEST_REFUSED) {
-        buf_text(out, "refused: ");
-    } else {
-        buf_printf(out, "counted, %u of %u approvers: ", r->given, r->needed);
-    }
+    buf_printf(out, "%s: ", r->code);
     if (r->server.ptr != NULL) {
         utf8_append_printable(out, r->server);
         buf_byte(out, '/');
@@ -50,32 +59,125 @@ static void write_what(struct buf *out, const struct request *r)
     utf8_append_printable(out, r->tool);
     buf_text(out, " (rule '");
     utf8_append_printable(out, r->rule);
-    buf_text(out, "')\n");
+    buf_text(out, "')");
 }
 
-static int answer(struct people *people, struct slice code, struct slice identity, bool yes,
-                  struct buf *error)
+void answer_write_covers(struct buf *out, const struct request *request, enum approval_scope scope)
 {
-    struct request request = {0};
-    struct buf out;
-    int result = EXIT_UNABLE;
-    switch (people_vote(people, code, identity, yes, &request, error)) {
-    case STORE_DONE:
-        buf_init(&out, 64u << 10);
-        write_what(&out, &request);
-        result = print(&out);
-        buf_finish(&out);
-        return result;
-    case STORE_NONE:
-        say("no request with the code %.*s waits; 'callgate pending' lists those that do", SLICE_FMT(code));
-        return EXIT_NO;
-    case STORE_TWICE:
-        say("you have answered this request already");
-        return EXIT_NO;
+    unsigned seconds = request->ttl_ms / 1000;
+    switch (scope) {
+    case APPROVAL_SESSION:
+        buf_text(out, "every call of rule '");
+        utf8_append_printable(out, request->rule);
+        buf_text(out, "' in this session (");
+        utf8_append_printable(out, request->channel);
+        buf_byte(out, ' ');
+        utf8_append_printable(out, request->thread);
+        buf_printf(out, "), for %u s", seconds);
+        break;
+    case APPROVAL_CALL:
+        buf_printf(out, "this very call, also when it comes again, for %u s", seconds);
+        break;
     default:
-        say("the answer does not count: %.*s", SLICE_FMT(buf_slice_of(error)));
-        return EXIT_UNABLE;
+        buf_text(out, "this call, one time");
     }
+}
+
+static void write_result(struct buf *out, const struct people_answer *answer)
+{
+    const struct request *r = &answer->request;
+    if (r->state == REQUEST_APPROVED || r->state == REQUEST_REFUSED) {
+        buf_text(out, r->state == REQUEST_APPROVED ? "approved " : "refused ");
+    } else {
+        buf_printf(out, "counted, %u of %u approvers: ", r->given, r->needed);
+    }
+    write_call(out, r);
+    buf_byte(out, '\n');
+    if (r->state == REQUEST_REFUSED) {
+        buf_printf(out, "  the same call stays refused in this session for %u s\n", r->ttl_ms / 1000);
+    } else {
+        buf_text(out, r->state == REQUEST_APPROVED ? "  covers " : "  will cover ");
+        answer_write_covers(out, r, r->narrowed);
+        buf_byte(out, '\n');
+    }
+    for (size_t i = 1; i < answer->ended_count; i++) {
+        buf_text(out, r->state == REQUEST_REFUSED ? "  also refused " : "  also released ");
+        write_call(out, &answer->ended[i]);
+        buf_byte(out, '\n');
+    }
+}
+
+/* Why no request with this code waits. */
+static void tell_gone(struct people *people, struct slice code)
+{
+    struct request last;
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (people_last(people, code, &last, &error) != STORE_DONE) {
+        say("no request with the code %.*s waits; 'callgate pending' lists those that do", SLICE_FMT(code));
+    } else if (last.state == REQUEST_WITHDRAWN) {
+        say("%.*s: the call is gone: it was cancelled, or what held it has ended", SLICE_FMT(code));
+    } else {
+        say("%.*s waits no longer: it was %s", SLICE_FMT(code), request_state_name(last.state));
+    }
+    buf_finish(&error);
+}
+
+static int answer_one(struct people *people, const struct vote *vote)
+{
+    struct people_answer answer;
+    struct buf out, error;
+    int result = EXIT_UNABLE;
+    buf_init(&out, ANSWER_BYTES);
+    buf_init_message(&error, MESSAGE_BYTES);
+    switch (people_vote(people, vote, &answer, &error)) {
+    case STORE_DONE:
+        write_result(&out, &answer);
+        result = print(&out);
+        break;
+    case STORE_NONE:
+        tell_gone(people, vote->code);
+        result = EXIT_NO;
+        break;
+    case STORE_TWICE:
+        say("%.*s: you have answered this request already", SLICE_FMT(vote->code));
+        result = EXIT_NO;
+        break;
+    default:
+        say("%.*s: the answer does not count: %.*s", SLICE_FMT(vote->code), SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&out);
+    buf_finish(&error);
+    return result;
+}
+
+/* Asks in a terminal how far a yes goes, where the rule allows more than this call. False: no answer, no yes. */
+static bool ask_scope(struct people *people, struct vote *vote)
+{
+    struct request request;
+    struct buf error, text;
+    char line[16] = "";
+    buf_init_message(&error, MESSAGE_BYTES);
+    buf_init_message(&text, MESSAGE_BYTES);
+    bool waits = people_last(people, vote->code, &request, &error) == STORE_DONE &&
+                 request.state == REQUEST_WAITING && request.scope == APPROVAL_SESSION;
+    bool answered = true;
+    if (waits) {
+        write_call(&text, &request);
+        buf_text(&text, "\n  the rule allows: ");
+        answer_write_covers(&text, &request, request.scope);
+        fprintf(stderr, "%.*s\nhow far does your yes go? [o]nce, this [c]all, all that the [r]ule allows: ",
+                SLICE_FMT(buf_message(&text)));
+        answered =
+            fgets(line, sizeof(line), stdin) != NULL && strchr("ocr", line[0]) != NULL && line[0] != '\0';
+        vote->scope = line[0] == 'o' ? APPROVAL_ONCE : line[0] == 'c' ? APPROVAL_CALL : APPROVAL_SESSION;
+    }
+    if (!answered) {
+        say("not answered: say o, c or r, or use --once or --call");
+    }
+    buf_finish(&error);
+    buf_finish(&text);
+    return answered;
 }
 
 static bool is_space(uint32_t c)
@@ -102,27 +204,76 @@ static bool usable_name(struct slice name)
     return !is_space(first) && !is_space(last);
 }
 
-int answer_request(const struct command *command, const char *state_dir, struct slice code, const char *as,
-                   bool yes)
+/* Codes of the requests of one rule, in the arena of `options`. */
+static bool codes_of_rule(struct people *people, const char *rule, struct options *options,
+                          struct buf *ret_error)
+{
+    struct request *requests;
+    size_t count = 0;
+    if (!people_waiting(people, &requests, &count, ret_error)) {
+        return false;
+    }
+    options->argv = arena_array(&options->arena, count + 1, sizeof(*options->argv));
+    options->argc = 0;
+    for (size_t i = 0; options->argv != NULL && i < count; i++) {
+        struct slice code = arena_copy(&options->arena, slice_of(requests[i].code));
+        if (slice_is(requests[i].rule, rule) && code.ptr != NULL) {
+            options->argv[options->argc++] = (char *)code.ptr;
+        }
+    }
+    return options->argv != NULL;
+}
+
+static int answer_all(struct people *people, const struct answering *answering, struct options *options,
+                      struct vote vote)
+{
+    bool asks =
+        vote.yes && !answering->once && !answering->call && answering->may_ask && isatty(STDIN_FILENO);
+    int result = EXIT_YES;
+    for (int i = 0; i < options->argc; i++) {
+        vote.code = slice_of(options->argv[i]);
+        int one = asks && !ask_scope(people, &vote) ? EXIT_NO : answer_one(people, &vote);
+        result = one > result ? one : result;
+    }
+    if (options->argc == 0) {
+        say("no request of rule '%s' waits", answering->rule);
+        result = EXIT_NO;
+    }
+    return result;
+}
+
+int answer_requests(const struct command *command, struct options *options, const struct answering *answering)
 {
     struct buf error, name;
     struct people *people = NULL;
+    const char *as = answering->as;
     int result = EXIT_UNABLE;
     buf_init_message(&error, MESSAGE_BYTES);
-    buf_init(&name, 4096);
+    buf_init(&name, MESSAGE_BYTES);
     if (as != NULL) {
         buf_text(&name, as);
     }
+    struct vote vote = {
+        .yes = answering->yes,
+        .scope = answering->once   ? APPROVAL_ONCE
+                 : answering->call ? APPROVAL_CALL
+                                   : APPROVAL_SESSION,
+        .because = slice_of(answering->because != NULL ? answering->because : ""),
+    };
     if (as != NULL && !usable_name(slice_of(as))) {
         result =
             usage_error(command, "--as: no usable name: it is empty, begins or ends with a space, or has "
                                  "characters that nobody sees");
     } else if (as == NULL && !own_name(&name)) {
         result = usage_error(command, "your name cannot be told; give it with --as");
-    } else if (buf_ok(&name) && (people = people_open(state_dir, &error)) != NULL) {
-        result = answer(people, code, buf_slice_of(&name), yes, &error);
+    } else if (!buf_ok(&name)) {
+        result = usage_error(command, "--as: the name is too long");
+    } else if ((people = people_open(options->state_dir, &error)) != NULL &&
+               (answering->rule == NULL || codes_of_rule(people, answering->rule, options, &error))) {
+        vote.identity = buf_slice_of(&name);
+        result = answer_all(people, answering, options, vote);
     } else {
-        say("the answer does not count: %.*s", SLICE_FMT(buf_slice_of(&error)));
+        say("the answer does not count: %.*s", SLICE_FMT(buf_message(&error)));
     }
     people_close(people);
     buf_finish(&error);
@@ -130,21 +281,45 @@ int answer_request(const struct command *command, const char *state_dir, struct 
     return result;
 }
 
+static const char *fault_of(const struct options *options, const struct answering *answering)
+{
+    for (int i = 0; i < options->argc; i++) {
+        if (!code_valid(slice_of(options->argv[i]))) {
+            return "name codes of five letters, as 'callgate pending' shows them";
+        }
+    }
+    if (answering->rule != NULL ? options->argc != 0 : options->argc == 0) {
+        return "name one code of five letters or more, as 'callgate pending' shows them, or a rule with "
+               "--rule";
+    }
+    if (answering->once && answering->call) {
+        return "--once or --call: the narrower one is --once";
+    }
+    if (answering->because != NULL &&
+        (strlen(answering->because) > BECAUSE_MOST ||
+         utf8_valid_upto(slice_of(answering->because)) != strlen(answering->because))) {
+        return "--because: a text of at most 1000 bytes";
+    }
+    return NULL;
+}
+
 static int run_answer(const struct command *command, int argc, char **argv, bool yes)
 {
     struct options options;
-    const char *as = NULL;
-    const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
-    int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, 1);
+    struct answering answering = {.yes = yes, .may_ask = true};
+    const struct option_spec own[] = {
+        {"as", OPTION_VALUE, &answering.as},
+        {"rule", OPTION_VALUE, &answering.rule},
+        {yes ? "once" : "because", yes ? OPTION_FLAG : OPTION_VALUE,
+         yes ? (void *)&answering.once : (void *)&answering.because},
+        {"call", OPTION_FLAG, &answering.call},
+    };
+    int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, yes ? 4 : 3);
     if (code != -1) {
         return code;
     }
-    struct slice request = options.argc == 1 ? slice_of(options.argv[0]) : SLICE("");
-    if (!code_valid(request)) {
-        code = usage_error(command, "name one code of five letters, as 'callgate pending' shows it");
-    } else {
-        code = answer_request(command, options.state_dir, request, as, yes);
-    }
+    const char *fault = fault_of(&options, &answering);
+    code = fault != NULL ? usage_error(command, "%s", fault) : answer_requests(command, &options, &answering);
     options_finish(&options);
     return code;
 }
@@ -159,5 +334,11 @@ static int run_refuse(int argc, char **argv)
     return run_answer(&command_refuse, argc, argv, false);
 }
 
+static int run_deny(int argc, char **argv)
+{
+    return run_answer(&command_deny, argc, argv, false);
+}
+
 const struct command command_approve = {"approve", "approve a waiting request", approve_usage, run_approve};
+const struct command command_deny = {"deny", "another name of refuse", refuse_usage, run_deny};
 const struct command command_refuse = {"refuse", "refuse a waiting request", refuse_usage, run_refuse};

@@ -1,11 +1,25 @@
-/* A person's answer to a request, as every command gives it. */
+/* A person's answer to requests, for the commands that count one. */
 #ifndef CLI_ANSWER_H
 #define CLI_ANSWER_H
 
-#include "cli/command.h"
+#include "cli/options.h"
 
-/* Counts the answer of `as` (NULL: the user's own name) and says what became of it. Returns the exit code. */
-int answer_request(const struct command *command, const char *state_dir, struct slice code, const char *as,
-                   bool yes);
+struct answering {
+    bool yes;
+    bool once, call;     /* how far a yes goes; neither: as far as the rule allows */
+    bool may_ask;        /* a terminal may be asked how far */
+    const char *as;      /* who answers; NULL: the user who runs this */
+    const char *because; /* why not; NULL: unsaid */
+    const char
+        *rule; /* every request of this rule, in place of codes; NULL: the codes that the options hold */
+};
+
+/* Counts the answer for each code of options->argv, says what became of each, and what else was released.
+ * Returns the exit code. */
+int answer_requests(const struct command *command, struct options *options,
+                    const struct answering *answering);
+
+/* Appends what an approval of a request covers. */
+void answer_write_covers(struct buf *out, const struct request *request, enum approval_scope scope);
 
 #endif

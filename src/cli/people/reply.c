@@ -35,7 +35,9 @@ static int run(int argc, char **argv)
     } else if (!reply_parse(slice_of(options.argv[0]), &yes, request)) {
         code = EXIT_PASS_ON;
     } else {
-        code = answer_request(&command_reply, options.state_dir, slice_of(request), as, yes);
+        struct answering answering = {.yes = yes, .as = as};
+        options.argv[0] = request;
+        code = answer_requests(&command_reply, &options, &answering);
     }
     options_finish(&options);
     return code;

@@ -288,7 +288,7 @@ static void test_files(void)
     write_file(db, "", 0, 0);
     CHECK(sqlite3_open(db, &other) == SQLITE_OK);
     CHECK(sqlite3_exec(other, "PRAGMA user_version = 7", NULL, NULL, NULL) == SQLITE_OK);
-    CHECK(sqlite3_close(other) == SQLITE_OK && cannot_open(&scratch, "another version of callgate"));
+    CHECK(sqlite3_close(other) == SQLITE_OK && cannot_open(&scratch, "newer version of callgate"));
     CHECK(unlink(db) == 0);
     CHECK(store_open_in_boot("/nowhere/at/all", "boot-1", &scratch.error) == NULL && scratch.error.len > 0);
     buf_reset(&scratch.error);

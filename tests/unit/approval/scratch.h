@@ -117,21 +117,29 @@ struct votes {
     size_t count;
 };
 
-static inline enum store_result vote(struct scratch *scratch, const char *code, const char *identity,
-                                     bool yes, struct times now, struct votes *ret_votes)
+static inline enum store_result vote_as_far(struct scratch *scratch, const char *code, const char *identity,
+                                            bool yes, enum approval_scope scope, struct times now,
+                                            struct votes *ret_votes)
 {
     if (!store_begin(scratch->store)) {
         return STORE_FAILED;
     }
-    enum store_result result =
-        store_vote(scratch->store, slice_of(code), slice_of(identity), yes, now, &scratch->arena,
-                   &ret_votes->request, &ret_votes->ended, &ret_votes->count);
+    enum store_result result = store_vote(
+        scratch->store,
+        &(struct vote){.code = slice_of(code), .identity = slice_of(identity), .yes = yes, .scope = scope},
+        now, &scratch->arena, &ret_votes->request, &ret_votes->ended, &ret_votes->count);
     if (result != STORE_DONE) {
         store_rollback(scratch->store);
     } else if (!store_commit(scratch->store)) {
         result = STORE_FAILED;
     }
     return result;
+}
+
+static inline enum store_result vote(struct scratch *scratch, const char *code, const char *identity,
+                                     bool yes, struct times now, struct votes *ret_votes)
+{
+    return vote_as_far(scratch, code, identity, yes, APPROVAL_SESSION, now, ret_votes);
 }
 
 /* How many requests the sweep ended; SIZE_MAX on failure. */

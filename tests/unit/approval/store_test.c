@@ -17,7 +17,7 @@ static void test_ask(void)
     scratch_open(&scratch);
     struct request request = a_request("r\0x", 1);
     request.rule = SLICE("r\0x");
-    request.for_call = true;
+    request.scope = APPROVAL_CALL;
     request.needed = 3;
     CHECK(ask(&scratch, &request, start, &asked, &existing) == STORE_DONE && !existing);
     CHECK(code_valid(slice_of(asked.code)) && asked.number > 0 && asked.state == REQUEST_WAITING);
@@ -29,7 +29,8 @@ static void test_ask(void)
     CHECK(slice_eq(found.input, request.input) && slice_eq(found.paths, request.paths));
     CHECK(memcmp(found.rule_digest, request.rule_digest, APPROVAL_HASH) == 0);
     CHECK(memcmp(found.call_hash, request.call_hash, APPROVAL_HASH) == 0);
-    CHECK(found.for_call && found.ttl_ms == DEFAULT_TTL_MS && found.needed == 3 && found.given == 0);
+    CHECK(found.scope == APPROVAL_CALL && found.ttl_ms == DEFAULT_TTL_MS && found.needed == 3 &&
+          found.given == 0);
     CHECK(found.created_ms == start.wall_ms && found.expires_ms == start.wall_ms + LIMIT_REQUEST_MS);
 
     /* The same call again is the same request. */
@@ -150,7 +151,7 @@ static void test_quorum(void)
     size_t count;
     CHECK(store_grants(scratch.store, SLICE("C1"), SLICE("1.1"), later(60000), &scratch.arena, &grants,
                        &count) == STORE_DONE);
-    CHECK(count == 1 && slice_is(grants[0].rule, "r") && !grants[0].for_call);
+    CHECK(count == 1 && slice_is(grants[0].rule, "r") && grants[0].scope == APPROVAL_SESSION);
     CHECK(grants[0].granted == start.wall_ms + 60000 &&
           grants[0].expires == start.wall_ms + 60000 + DEFAULT_TTL_MS);
     CHECK(memcmp(grants[0].rule_digest, request.rule_digest, APPROVAL_HASH) == 0);
@@ -251,7 +252,7 @@ static void test_grant_covers(void)
     /* With scope call only the same call, whatever its paths. */
     struct request same_call, other_call;
     request = a_request("c", 50);
-    request.for_call = true;
+    request.scope = APPROVAL_CALL;
     CHECK(ask(&scratch, &request, now, &first, NULL) == STORE_DONE);
     request.paths = SLICE("[]");
     CHECK(ask(&scratch, &request, now, &same_call, NULL) == STORE_DONE);
@@ -319,8 +320,9 @@ static void test_transactions(void)
     CHECK(store_find(scratch.store, asked.number, &scratch.arena, &found) == STORE_NONE);
     CHECK(ask(&scratch, &request, start, &asked, NULL) == STORE_DONE);
     CHECK(store_begin(scratch.store));
-    CHECK(store_vote(scratch.store, slice_of(asked.code), SLICE("ann"), true, start, &scratch.arena,
-                     &votes.request, &votes.ended, &votes.count) == STORE_DONE);
+    CHECK(store_vote(scratch.store,
+                     &(struct vote){.code = slice_of(asked.code), .identity = SLICE("ann"), .yes = true},
+                     start, &scratch.arena, &votes.request, &votes.ended, &votes.count) == STORE_DONE);
     store_rollback(scratch.store);
     CHECK(state_of(&scratch, asked.number) == REQUEST_WAITING && alive(&scratch, start) == 0);
 
@@ -328,8 +330,9 @@ static void test_transactions(void)
     struct request bad = request;
     bad.needed = 0;
     CHECK(store_begin(scratch.store));
-    CHECK(store_vote(scratch.store, slice_of(asked.code), SLICE("ann"), true, start, &scratch.arena,
-                     &votes.request, &votes.ended, &votes.count) == STORE_DONE);
+    CHECK(store_vote(scratch.store,
+                     &(struct vote){.code = slice_of(asked.code), .identity = SLICE("ann"), .yes = true},
+                     start, &scratch.arena, &votes.request, &votes.ended, &votes.count) == STORE_DONE);
     CHECK(store_ask(scratch.store, &bad, SLICE(""), start, &scratch.arena, &found, &existing) ==
           STORE_FAILED);
     CHECK(strstr(store_error(scratch.store), "impossible quorum") != NULL);
@@ -403,8 +406,77 @@ static void test_pruning(void)
     scratch_close(&scratch);
 }
 
+/* The narrowest answer of a quorum holds; what is for one time is used once, by its request or by its grant. */
+static void test_scopes(void)
+{
+    struct scratch scratch;
+    struct votes votes;
+    struct times now = at(1000, 10);
+    scratch_open(&scratch);
+    struct request first, second, other, request = a_request("r", 1);
+    request.needed = 2;
+    CHECK(ask(&scratch, &request, now, &first, NULL) == STORE_DONE);
+    request.call_hash[0] = 2;
+    CHECK(ask(&scratch, &request, now, &other, NULL) == STORE_DONE);
+    CHECK(vote_as_far(&scratch, first.code, "ada", true, APPROVAL_CALL, now, &votes) == STORE_DONE);
+    CHECK(votes.request.narrowed == APPROVAL_CALL);
+    CHECK(vote(&scratch, first.code, "bob", true, now, &votes) == STORE_DONE && votes.count == 1);
+    CHECK(state_of(&scratch, other.number) == REQUEST_WAITING);
+    struct grant *grants;
+    size_t count;
+    CHECK(store_all_grants(scratch.store, now, &scratch.arena, &grants, &count) == STORE_DONE && count == 1);
+    CHECK(grants[0].scope == APPROVAL_CALL && grants[0].request == first.number);
+    /* A call is told by what was shown of it, too. */
+    request = a_request("r", 1);
+    request.shown[0] = 9;
+    CHECK(ask(&scratch, &request, now, &second, NULL) == STORE_DONE);
+    CHECK(vote_as_far(&scratch, second.code, "ada", true, APPROVAL_ONCE, now, &votes) == STORE_DONE);
+    CHECK(votes.count == 1 && votes.request.state == REQUEST_APPROVED);
+    CHECK(store_begin(scratch.store) && store_use_once(scratch.store, second.number) == STORE_DONE &&
+          store_commit(scratch.store));
+    CHECK(store_begin(scratch.store) && store_use_once(scratch.store, second.number) == STORE_NONE);
+    store_rollback(scratch.store);
+    CHECK(alive(&scratch, now) == 1);
+    struct grant revoked;
+    CHECK(store_begin(scratch.store) &&
+          store_revoke(scratch.store, grants[0].id, now, &scratch.arena, &revoked) == STORE_DONE &&
+          store_commit(scratch.store));
+    CHECK(alive(&scratch, now) == 0);
+    scratch_close(&scratch);
+}
+
+/* What a gate holds is withdrawn with it; a retry of another gate is a request of its own. */
+static void test_holders(void)
+{
+    struct scratch scratch;
+    struct times now = at(1000, 10);
+    scratch_open(&scratch);
+    struct request first, second, request = a_request("r", 1);
+    request.holder = SLICE("one");
+    CHECK(ask(&scratch, &request, now, &first, NULL) == STORE_DONE);
+    request.holder = SLICE("two");
+    CHECK(ask(&scratch, &request, now, &second, NULL) == STORE_DONE && first.number != second.number);
+    struct slice *holders;
+    struct request *ended;
+    size_t count;
+    CHECK(store_holders(scratch.store, &scratch.arena, &holders, &count) == STORE_DONE && count == 2);
+    CHECK(store_begin(scratch.store) &&
+          store_withdraw_held(scratch.store, SLICE("one"), &scratch.arena, &ended, &count) == STORE_DONE &&
+          count == 1 && ended[0].number == first.number && store_commit(scratch.store));
+    CHECK(state_of(&scratch, first.number) == REQUEST_WITHDRAWN);
+    CHECK(state_of(&scratch, second.number) == REQUEST_WAITING);
+    struct slice kept;
+    CHECK(store_kept(scratch.store, "a", &scratch.arena, &kept) && kept.ptr == NULL);
+    CHECK(store_begin(scratch.store) && store_keep(scratch.store, "a", SLICE("1")) &&
+          store_keep(scratch.store, "a", SLICE("2")) && store_commit(scratch.store));
+    CHECK(store_kept(scratch.store, "a", &scratch.arena, &kept) && slice_is(kept, "2"));
+    scratch_close(&scratch);
+}
+
 int main(void)
 {
+    test_scopes();
+    test_holders();
     test_ask();
     test_codes();
     test_sixteen();

@@ -102,19 +102,24 @@ static inline size_t count_of(const char *text, const char *word)
     return count;
 }
 
-static inline enum store_result vote(const struct bench *b, const char *code, const char *who, bool yes)
+static inline enum store_result vote_as_far(const struct bench *b, const char *code, const char *who,
+                                            bool yes, enum approval_scope scope)
 {
     struct buf error;
-    struct request request;
-    buf_init(&error, 4096);
+    struct people_answer answer;
+    buf_init_message(&error, MESSAGE_BYTES);
     struct people *people = people_open(b->state, &error);
+    const struct vote vote = {.code = slice_of(code), .identity = slice_of(who), .yes = yes, .scope = scope};
     CHECK(people != NULL);
-    enum store_result result = people != NULL
-                                   ? people_vote(people, slice_of(code), slice_of(who), yes, &request, &error)
-                                   : STORE_FAILED;
+    enum store_result result = people != NULL ? people_vote(people, &vote, &answer, &error) : STORE_FAILED;
     people_close(people);
     buf_finish(&error);
     return result;
+}
+
+static inline enum store_result vote(const struct bench *b, const char *code, const char *who, bool yes)
+{
+    return vote_as_far(b, code, who, yes, APPROVAL_SESSION);
 }
 
 #endif

@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""approvals.py CALLGATE MCP_SERVER FAIL_MODULE: how far a yes goes, what it releases, and what ends a request."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from support import CALLGATE, Folder, Gate, check, finish, pending, run, wait_for
+
+ASK = {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}}
+ASK_TWO = {"id": "two", "effect": "require_approval", "match": {"tool": "mv"}, "approvers": 2}
+POLICY = [ASK, ASK_TWO]
+
+
+class Session:
+    """A gate in a folder of its own."""
+
+    def __enter__(self):
+        self.folder = Folder().__enter__()
+        self.policy = self.folder.write("p.json", POLICY)
+        self.gate = self.start()
+        return self
+
+    def start(self, **more):
+        return Gate(self.folder, "--policy", self.policy, **more)
+
+    def __exit__(self, *args):
+        self.gate.close()
+        self.folder.__exit__()
+
+    def held(self, tool, arguments=None, gate=None):
+        known = {p["code"] for p in pending(self.folder)}
+        (gate or self.gate).send(tool, arguments)
+        found = wait_for("a request", lambda: [p for p in pending(self.folder) if p["code"] not in known])
+        return found[0]["code"]
+
+    def say(self, *argv, code=0, what=None):
+        return run(*argv, "--state", self.folder.state, code=code, what=what).stdout
+
+
+def test_once_is_once():
+    with Session() as s:
+        code = s.held("cp", {"n": 1})
+        check("what it would cover", json.loads(s.say("pending", "--format", "json"))[0]["scope"] == "session")
+        out = s.say("approve", "--once", code)
+        check("what a yes covers is said", "covers this call, one time" in out, out)
+        check("the held call runs", s.gate.answer() == "ran")
+        again = s.held("cp", {"n": 1})
+        check("the same call again is asked for again", again != code)
+        s.say("refuse", again, "--because", "once was enough")
+        check("and refused", s.gate.answer() != "ran")
+        votes = s.folder.events("approval.vote")
+        check("the reason is in the journal", votes[-1]["detail"]["because"] == "once was enough", votes)
+        check("that it was used is in the journal", len(s.folder.events("approval.used")) == 1)
+
+
+def test_once_for_a_retry():
+    """Its caller gave up; the approval is for one retry."""
+    with Session() as s:
+        gate = s.start(thread="U")
+        gate.process.stdin.close()
+        gate.close()
+        short = Gate(s.folder, "--policy", s.policy, "--hold-for", "0.3", thread="U")
+        code = s.held("cp", {"n": 5}, short)
+        check("not in time", "time" in short.answer())
+        s.say("approve", "--once", code)
+        check("the retry runs", short.call("cp", {"n": 5}) == "ran")
+        check("one more does not", short.call("cp", {"n": 5}) != "ran")
+        short.close()
+
+
+def test_call_is_this_call():
+    with Session() as s:
+        first = s.held("cp", {"n": 1})
+        second = s.held("cp", {"n": 2})
+        out = s.say("approve", "--call", first)
+        check("it releases no other", "also released" not in out, out)
+        check("it runs", s.gate.answer() == "ran")
+        check("and runs again", s.gate.call("cp", {"n": 1}) == "ran")
+        check("the other waits", [p["code"] for p in pending(s.folder)] == [second])
+        third = s.held("cp", {"n": 3})
+        text = s.say("pending", second)
+        check("what else would be released is shown before", f"releases 1 more request(s) that wait: {third}" in text, text)
+        out = s.say("approve", second)
+        check("and said after", f"also released {third}" in out, out)
+        check("both run", [s.gate.answer(), s.gate.answer()] == ["ran", "ran"])
+
+
+def test_the_narrowest_answer_of_a_quorum():
+    with Session() as s:
+        first, second = s.held("mv", {"n": 1}), s.held("mv", {"n": 2})
+        s.say("approve", "--call", first, "--as", "ada")
+        out = s.say("approve", first, "--as", "bob")
+        check("the wider answer does not widen", "covers this very call" in out, out)
+        check("it runs", s.gate.answer() == "ran")
+        check("the other waits", [p["code"] for p in pending(s.folder)] == [second])
+
+
+def test_live_approvals():
+    with Session() as s:
+        s.say("approve", s.held("cp"))
+        check("it runs", s.gate.answer() == "ran")
+        live = json.loads(s.say("approvals", "--format", "json"))
+        check("it is listed", [(a["rule"], a["scope"]) for a in live] == [("ask", "session")], live)
+        check("runs again", s.gate.call("cp", {"n": 9}) == "ran")
+        s.say("approvals", "revoke", str(live[0]["id"]))
+        s.say("approvals", "revoke", str(live[0]["id"]), code=1)
+        check("it is over", json.loads(s.say("approvals", "--format", "json")) == [])
+        s.held("cp", {"n": 9})
+        check("and journalled", len(s.folder.events("approval.revoked")) == 1)
+
+
+def test_whole_input():
+    with Session() as s:
+        payload = "x" * 1_000_000 + "PAYLOAD"
+        code = s.held("cp", {"text": payload, "list": list(range(2000))})
+        shown = json.loads(s.say("pending", "--format", "json", code))[0]["input"]
+        check("nothing is cut", shown["text"] == payload and shown["list"] == list(range(2000)))
+        check("in text, too", "PAYLOAD" in s.say("pending", code))
+        check("the list says where the rest is", f"'callgate pending {code}' shows all" in s.say("pending"))
+
+
+def test_ended_gates_hold_nothing():
+    with Session() as s:
+        gate = s.start(thread="killed")
+        code = s.held("cp", {}, gate)
+        gate.kill()
+        check("nothing waits after kill -9", pending(s.folder) == [])
+        done = run("approve", code, "--state", s.folder.state, code=1)
+        check("approve says that the call is gone", "the call is gone" in done.stderr, done.stderr)
+        gate = s.start(thread="ended")
+        code = s.held("cp", {}, gate)
+        gate.close()
+        check("nothing waits after an end", pending(s.folder) == [])
+        ends = [e["kind"] for e in s.folder.events() if e["kind"] == "approval.withdrawn"]
+        check("both are withdrawn in the journal", len(ends) == 2, ends)
+
+
+def test_seventeen_wait():
+    with Session() as s:
+        for n in range(16):
+            s.gate.send("cp", {"n": n})
+        wait_for("sixteen", lambda: len(pending(s.folder)) == 16)
+        s.gate.send("cp", {"n": 16})
+        check("the seventeenth is denied", s.gate.answer() != "ran")
+        last = s.folder.events("policy.deny")[-1]
+        check("and why is in the journal", last["reason"] == "too many requests wait for this session", last)
+        out = s.say("approve", "--rule", "ask", "--once")
+        check("one command answers all of a rule", out.count("approved ") == 16, out)
+
+
+for test in [value for name, value in sorted(globals().items()) if name.startswith("test_")]:
+    test()
+finish()
