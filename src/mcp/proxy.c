@@ -3,9 +3,11 @@
  * It ends when either side ends. The client's end closes the server's input, and the server is expected to
  * end; what it still says is handed on. The server's end answers every open request, and what waits for the
  * client is written as long as the client reads. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "mcp/session.h"
 #include "mcp/stdio_link.h"
@@ -16,6 +18,9 @@
 
 /* A side is not read while more than this waits to be written to the other, or to itself. */
 #define QUEUE_CEILING ((size_t)1 << 20)
+
+/* What the start takes: the loop's own, the signals', four pipes, and what libuv needs to start a process. */
+#define DESCRIPTORS 24
 
 /* How long a server may take to end by itself once its input is closed: longer while it owes answers, because
  * a client that only pipes its requests in closes before they are answered; shorter when we are told to end.
@@ -387,21 +392,61 @@ static int run(struct proxy *p)
     return result == 0 ? p->child.code : PROXY_UNABLE;
 }
 
-int proxy_run(const struct proxy_options *options)
+/* Whether as many descriptors can be opened as the start takes. libuv ends the process (abort) when it cannot
+ * open the few that it needs for signals. */
+static bool enough_descriptors(void)
 {
-    struct proxy *p = calloc(1, sizeof(*p));
-    if (p == NULL || uv_loop_init(&p->loop) != 0) {
-        free(p);
-        return PROXY_UNABLE;
+    int fds[DESCRIPTORS];
+    size_t count = 0;
+    while (count < DESCRIPTORS && (fds[count] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0) {
+        count++;
     }
-    (void)signal(SIGPIPE, SIG_IGN);
+    bool enough = count == DESCRIPTORS;
+    while (count > 0) {
+        close(fds[--count]);
+    }
+    return enough;
+}
+
+static struct proxy *create(const struct proxy_options *options, const char **ret_why)
+{
+    if (!enough_descriptors()) {
+        *ret_why = "the gate cannot start: too few files may be open at once (ulimit -n)";
+        return NULL;
+    }
+    struct proxy *p = calloc(1, sizeof(*p));
+    *ret_why = "the gate cannot start: no memory";
+    if (p == NULL) {
+        return NULL;
+    }
     p->options = options;
     p->client = &p->client_stdio.link;
     p->server = &p->server_stdio.link;
-    int code = PROXY_UNABLE;
-    if (session_init(&p->session, &options->session)) {
-        code = run(p);
+    if (uv_loop_init(&p->loop) != 0) {
+        free(p);
+        return NULL;
     }
+    if (session_init(&p->session, &options->session)) {
+        return p;
+    }
+    session_finish(&p->session);
+    (void)uv_loop_close(&p->loop);
+    free(p);
+    return NULL;
+}
+
+int proxy_run(const struct proxy_options *options)
+{
+    const char *why = NULL;
+    struct proxy *p = create(options, &why);
+    if (p == NULL) {
+        if (options->session.say != NULL) {
+            options->session.say(why);
+        }
+        return PROXY_UNABLE;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    int code = run(p);
     session_finish(&p->session);
     stdio_link_finish(&p->client_stdio);
     stdio_link_finish(&p->server_stdio);

@@ -300,6 +300,24 @@ def test_planted():
     run.end()
 
 
+def test_few_descriptors():
+    """Whatever few files may be open at once: a message and exit 2, or it works; never an abort."""
+    with tempfile.TemporaryDirectory() as name:
+        policy, state = os.path.join(name, "policy.json"), os.path.join(name, "state")
+        with open(policy, "w", encoding="utf-8") as file:
+            file.write("[]")
+        line = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}\n'
+        for most in [*range(4, 64), 256]:
+            done = subprocess.run([PROGRAM, "run", "--policy", policy, "--state", state, "--", sys.executable, SERVER,
+                                   "echo", os.path.join(name, "record")], input=line, capture_output=True, check=False,
+                                  timeout=DEADLINE,
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            worked = done.returncode == 0 and b'"tool": "t"' in done.stdout
+            check(worked or (done.returncode == 2 and done.stderr.startswith(b"callgate: ")
+                             and b'"result"' not in done.stdout), most, done)
+        check(worked)
+
+
 def test_umask():
     """The server's files get the modes that they would have without us."""
     with tempfile.TemporaryDirectory() as name:
