@@ -70,6 +70,9 @@ static bool add_told(struct roots *roots, struct slice text, struct buf *scratch
     }
     if (slice_is(text, "~") || slice_starts_with(text, SLICE("~/"))) {
         added = add_below(roots, base->home, slice_from(text, 1), scratch) || added;
+        if (base->server_home.len > 0) {
+            added = add_below(roots, base->server_home, slice_from(text, 1), scratch) || added;
+        }
     }
     return add_below(roots, base->cwd, text, scratch) || added;
 }

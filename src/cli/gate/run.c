@@ -1,6 +1,5 @@
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -8,6 +7,7 @@
 #include "cli/options.h"
 #include "journal/journal.h"
 #include "mcp/mcp.h"
+#include "mcp/server_words.h"
 
 static const char usage[] =
     "usage: callgate run --policy [TIER=]FILE... [OPTION...] -- COMMAND [ARG...]\n\n"
@@ -25,7 +25,8 @@ static const char usage[] =
     "of\n"
     "                        that name. Repeatable\n"
     "  --root DIR            a directory that the server takes relative paths from. Repeatable; every\n"
-    "                        argument of COMMAND that is an existing directory is one, too\n"
+    "                        existing directory among COMMAND's words is one, too (also --x=DIR, file://DIR, "
+    "~/DIR)\n"
     "  --cwd DIR, --home DIR what relative paths and ~ start from\n"
     "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
     "  --no-weakening        refuse a reload that decides anything less strictly than the policy that was\n"
@@ -161,41 +162,13 @@ static bool choose_thread(const char *named, char *fresh, struct slice *ret_thre
     return true;
 }
 
-/* Adds the directories among the server's arguments to the roots: file servers are told what they serve so.
- */
-static bool add_argument_roots(struct options *options)
+/* Adds what the server is told by its command and its environment. */
+static bool add_server_words(struct options *options)
 {
     char cwd[PATH_MAX];
-    size_t count = options->base.root_count, most = count + (size_t)options->argc;
-    struct slice *roots = arena_array(&options->arena, most, sizeof(*roots));
-    if (roots == NULL || getcwd(cwd, sizeof(cwd)) == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        roots[i] = options->base.roots[i];
-    }
-    for (int i = 1; i < options->argc; i++) {
-        const char *argument = options->argv[i];
-        struct stat status;
-        if (argument[0] == '\0' || stat(argument, &status) != 0 || !S_ISDIR(status.st_mode)) {
-            continue;
-        }
-        struct buf text;
-        buf_init(&text, (size_t)2 * PATH_MAX);
-        if (argument[0] != '/') {
-            buf_text(&text, cwd);
-            buf_byte(&text, '/');
-        }
-        buf_text(&text, argument);
-        roots[count] = buf_ok(&text) ? arena_copy(&options->arena, buf_slice_of(&text)) : (struct slice){0};
-        buf_finish(&text);
-        if (roots[count++].ptr == NULL) {
-            return false;
-        }
-    }
-    options->base.roots = roots;
-    options->base.root_count = count;
-    return true;
+    return getcwd(cwd, sizeof(cwd)) != NULL &&
+           server_words_read(&options->arena, &options->base, slice_of(cwd), options->argv, environ,
+                             &options->base);
 }
 
 static struct gate *open_gate(const struct gate_options *options)
@@ -240,7 +213,7 @@ static int start(struct options *options, const struct run_options *own)
     }
     proxy.session.allowed_methods = methods;
     if (methods == NULL || !choose_thread(own->thread, fresh, &proxy.session.defaults.thread) ||
-        !add_argument_roots(options)) {
+        !add_server_words(options)) {
         say("no memory, no random numbers or no working directory");
         return EXIT_UNABLE;
     }

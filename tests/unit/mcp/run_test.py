@@ -194,6 +194,27 @@ def test_paths():
             check(run.end() == 0)
 
 
+def test_server_words():
+    """A server's directories are known in every form that it is told them."""
+    with tempfile.TemporaryDirectory() as name:
+        name = os.path.realpath(name)
+        home = os.path.join(name, "home")
+        os.makedirs(os.path.join(home, "work", "secret"))
+        secret = os.path.join(home, "work", "secret")
+        rules = [{"id": "p", "effect": "deny", "match": {"pathPrefix": secret}, "reason": "r"}]
+        record = os.path.join(name, "record")
+        server = [sys.executable, SERVER, "echo", record]
+        for front, words in (([], ["--root=" + os.path.join(home, "work")]),
+                             ([], ["file://" + os.path.join(home, "work")]),
+                             ([], ["--allow=file:" + os.path.join(home, "work")]),
+                             (["env", "HOME=" + home], ["~/work"]), (["env", "X=y", "HOME=" + home], ["--dir=~/work"])):
+            run = Run(rules=rules, command=[*front, *server, *words])
+            run.call(1, "t", {"path": "secret/x"})
+            got = run.message()
+            check(denied(got, 1), front, words, got)
+            check(run.end() == 0)
+
+
 def test_session():
     """Each run is a session of its own unless it is named; actor and server are those of the options."""
     threads = set()
