@@ -5,7 +5,7 @@
 
 #include "slack/internal.h"
 
-#define MESSAGE_BYTES ((size_t)16 << 20)
+#define POST_BYTES ((size_t)16 << 20)
 
 /* What a request to the Web API was about: the post's number, because the list of posts may move meanwhile. */
 struct errand {
@@ -63,13 +63,13 @@ static void updated(void *context, const struct web_answer *answer)
     free(errand);
 }
 
-static void send(struct slack *slack, struct slack_post *post, const struct request *r, const char *ended)
+static void show(struct slack *slack, struct slack_post *post, const struct request *r, const char *ended)
 {
     struct buf json;
     struct errand *errand = calloc(1, sizeof(*errand));
     char thread[64] = "";
     bool update = post->ts[0] != '\0', in_slack = slack_is_channel(r->channel);
-    buf_init(&json, MESSAGE_BYTES);
+    buf_init(&json, POST_BYTES);
     if (errand != NULL) {
         *errand = (struct errand){slack, post->request, ended != NULL};
         if (in_slack && r->thread.len > 0 && r->thread.len < sizeof(thread)) {
@@ -106,7 +106,7 @@ static void show_waiting(struct slack *slack)
             post = slack_posts_add(&slack->posts, r->number, r->code);
         }
         if (post != NULL && !post->posting && (post->ts[0] == '\0' || post->given != r->given)) {
-            send(slack, post, r, NULL);
+            show(slack, post, r, NULL);
         }
     }
 }
@@ -141,7 +141,7 @@ static void show_ends(struct slack *slack)
         buf_init(&error, 4096);
         if (people_last(slack->people, slice_of(post->code), &last, &error) == STORE_DONE &&
             last.number == post->request && last.state != REQUEST_WAITING) {
-            send(slack, post, &last, end_name(last.state));
+            show(slack, post, &last, end_name(last.state));
         } else if (error.len == 0) { /* forgotten by the store: an old message keeps what it says */
             post->over = true;
         }
