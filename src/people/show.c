@@ -140,7 +140,11 @@ static bool lay_out(struct layout *l, const struct json_value *v, unsigned inden
         } else {
             buf_printf(&l->line, "%zu. ", ++number);
         }
-        ok = lay_out_value(l, object ? json_member_value(e) : e, indent);
+        const struct json_value *value = object ? json_member_value(e) : e;
+        ok = lay_out_value(l, value, indent);
+        if (ok && object && value->type == JSON_STRING && show_is_command_name(json_str(e))) {
+            ok = show_command(json_str(value), &l->line, indent + INDENT, l->lines);
+        }
     }
     return ok;
 }

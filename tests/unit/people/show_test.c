@@ -41,6 +41,15 @@ static void test_edits(void)
     shows("{\"old\":1,\"new\":\"x\"}", "old: 1\nnew: x\n");
 }
 
+static void test_commands(void)
+{
+    shows("{\"command\":\"ls -l\"}", "command: ls -l\n");
+    shows("{\"command\":\"cd /x && r\\\\m -r \\\"a b\\\" >out\"}",
+          "command: cd /x && r\\m -r \"a b\" >out\n  runs: cd /x\n  runs: rm -r 'a b'\n  file: > out\n");
+    shows("{\"command\":\"eval x\"}",
+          "command: eval x\n  cannot be read at 0: a builtin that runs what it is told\n");
+}
+
 static void count(void *context, enum show_kind kind, struct slice text)
 {
     size_t *counts = context;
@@ -83,6 +92,7 @@ int main(void)
     test_layout();
     test_hostile();
     test_edits();
+    test_commands();
     test_whole();
     return check_done();
 }
