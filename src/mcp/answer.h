@@ -1,10 +1,12 @@
 /* What the proxy says to the client by itself. SPEC.md section 10.
  *
- * Every text is constant: no rule, no reason, no echo of a call. Two denials of one shape differ in nothing
- * but the id. Each function appends one whole line. */
+ * Every text is constant, but for a rule's own words for the agent (`tell`): no rule, no reason, no echo of a
+ * call. Two denials of one kind and shape differ in nothing but the id. Each function appends one whole line.
+ */
 #ifndef MCP_ANSWER_H
 #define MCP_ANSWER_H
 
+#include "gate/gate.h"
 #include "mcp/id.h"
 
 /* How the answer to a call that does not run is shaped. */
@@ -19,17 +21,17 @@ enum answer_shape {
  * everything from -32768 to -32000, so that own codes stand outside; some clients take -32001 for a time-out
  * of their own. */
 enum {
-    ANSWER_CODE_DENIED = 403,
+    ANSWER_CODE_UNREADABLE = 400,
+    ANSWER_CODE_DENIED = 403, /* by a rule or by a person */
     ANSWER_CODE_NOT_IN_TIME = 408,
+    ANSWER_CODE_TOO_MANY = 429,
 };
 
-/* The call is denied. */
-void answer_denied(struct buf *buf, const struct id *id, enum answer_shape shape);
+/* The call is denied: of which kind, and what the rule that decided has to tell; `tell` may be empty. */
+void answer_denied(struct buf *buf, const struct id *id, enum answer_shape shape, enum denial denial,
+                   struct slice tell);
 
-/* Nobody approved the call while the client could wait. */
-void answer_not_in_time(struct buf *buf, const struct id *id, enum answer_shape shape);
-
-/* A JSON-RPC error; `text` is a constant without characters that JSON escapes. */
+/* A JSON-RPC error. */
 void answer_error(struct buf *buf, const struct id *id, int code, const char *text);
 
 /* The constant text for a code of JSON-RPC's own. */

@@ -108,7 +108,7 @@ static void hold(struct session *s, const struct message *message, struct ids_en
             gate_withdraw(s->gate, claim);
         }
         ids_remove(&s->client_ids, entry);
-        answer_denied(&s->batch.answers, &message->id, shape);
+        answer_denied(&s->batch.answers, &message->id, shape, DENIAL_POLICY, (struct slice){0});
         return;
     }
     entry->state = IDS_HELD;
@@ -145,7 +145,8 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
         return;
     }
     ids_remove(&s->client_ids, entry);
-    answer_denied(&s->batch.answers, &message->id, call_answer_shape(&s->doc, message));
+    answer_denied(&s->batch.answers, &message->id, call_answer_shape(&s->doc, message), outcome.denial,
+                  outcome.tell);
 }
 
 static void request(struct session *s, struct message *message, struct slice text, struct slice raw)
@@ -303,7 +304,7 @@ static void settle(struct session *s, struct held_call *call)
         call->next = s->released;
         s->released = call;
     } else {
-        answer_denied(&s->batch.answers, &call->entry->id, call->shape);
+        answer_denied(&s->batch.answers, &call->entry->id, call->shape, outcome.denial, outcome.tell);
         forget_held(s, call);
     }
 }
@@ -322,7 +323,8 @@ bool session_look_at_held(struct session *s)
             settle(s, call);
         } else if (now >= call->deadline_ms) {
             /* The request stays open: a retry of the call passes once it is approved. */
-            answer_not_in_time(&s->batch.answers, &call->entry->id, call->shape);
+            answer_denied(&s->batch.answers, &call->entry->id, call->shape, DENIAL_NOT_IN_TIME,
+                          held_tell(&call->claim));
             forget_held(s, call);
         } else if (now >= call->progress_ms) {
             send_progress(s, call);
@@ -335,7 +337,8 @@ void session_leave(struct session *s)
 {
     while (s->held.first != NULL) {
         struct held_call *call = s->held.first;
-        answer_not_in_time(&s->batch.answers, &call->entry->id, call->shape);
+        answer_denied(&s->batch.answers, &call->entry->id, call->shape, DENIAL_NOT_IN_TIME,
+                      held_tell(&call->claim));
         session_withdraw(s, call);
         held_free(call);
     }
@@ -398,7 +401,8 @@ void session_deny_batch(struct session *s)
             ids_remove(&s->client_ids, entry);
         }
         if (message.kind == MESSAGE_REQUEST) {
-            answer_denied(&s->batch.answers, &message.id, call_answer_shape(&s->doc, &message));
+            answer_denied(&s->batch.answers, &message.id, call_answer_shape(&s->doc, &message), DENIAL_POLICY,
+                          (struct slice){0});
         }
         line->raw.len = 0;
     }

@@ -125,7 +125,7 @@ static void check_denial(const char *method, const char *params, const char *wan
     buf_printf(&line, "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"%s\",\"params\":%s}%c", method, params,
                0);
     struct message m = read_line(line.ptr);
-    answer_denied(&got, &m.id, call_answer_shape(&doc, &m));
+    answer_denied(&got, &m.id, call_answer_shape(&doc, &m), DENIAL_POLICY, (struct slice){0});
     CHECK_BYTES(got.ptr, got.len, want);
     buf_finish(&line);
     buf_finish(&got);
@@ -165,17 +165,26 @@ static void test_texts(void)
         got.ptr, got.len,
         "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"Parse error\"}}\n");
     buf_reset(&got);
-    answer_not_in_time(&got, &seven, ANSWER_RESULT_MODERN);
+    answer_denied(&got, &seven, ANSWER_RESULT_MODERN, DENIAL_NOT_IN_TIME, (struct slice){0});
     CHECK_BYTES(
         got.ptr, got.len,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"The call was "
         "not approved in time.\"}],\"isError\":true,\"resultType\":\"complete\"}}\n");
     buf_reset(&got);
-    answer_not_in_time(&got, &seven, ANSWER_ERROR);
+    answer_denied(&got, &seven, ANSWER_ERROR, DENIAL_NOT_IN_TIME, (struct slice){0});
     CHECK_BYTES(
         got.ptr, got.len,
         "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":408,\"message\":\"The call was not approved in "
         "time.\"}}\n");
+    buf_reset(&got);
+    answer_denied(&got, &seven, ANSWER_ERROR, DENIAL_REFUSED, SLICE("Ask \"us\"\n"));
+    CHECK_BYTES(
+        got.ptr, got.len,
+        "{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{\"code\":403,\"message\":\"The call was refused by a "
+        "person. Ask \\\"us\\\"\\n\"}}\n");
+    buf_reset(&got);
+    answer_denied(&got, &seven, ANSWER_ERROR, (enum denial)77, (struct slice){0});
+    CHECK(strstr(got.ptr, "The call was denied.") != NULL);
     buf_reset(&got);
     answer_progress(&got, SLICE("\"to\\u006ben\""), 12);
     CHECK_BYTES(got.ptr, got.len,

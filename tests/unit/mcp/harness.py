@@ -148,9 +148,9 @@ class Run:
                 rest.append(line)
 
 
-def denied(message, ident):
+def denied(message, ident, text="The call was denied."):
     return message == {"jsonrpc": "2.0", "id": ident, "result": {
-        "content": [{"type": "text", "text": "The call was denied."}], "isError": True}}
+        "content": [{"type": "text", "text": text}], "isError": True}}
 
 
 def main(tests):

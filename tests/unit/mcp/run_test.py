@@ -105,9 +105,9 @@ def test_decisions():
     check(run.message().get("result") == {"tool": "hold"})
     run.call(5, "hold", {"a": 2})
     run.vote("refuse", run.code())
-    check(denied(run.message(), 5))
+    check(denied(run.message(), 5, "The call was refused by a person."))
     run.call(6, "hold", {"a": 2})  # stays refused
-    check(denied(run.message(), 6))
+    check(denied(run.message(), 6, "The call was refused by a person."))
     run.send(b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t","name":"u"}}\n')
     check(run.message().get("error", {}).get("code") == -32600)
     check(run.end() == 0)
@@ -135,6 +135,18 @@ def test_in_time():
     run.vote("approve", code)
     run.call(3, "hold")
     check(run.message().get("result") == {"tool": "hold"})
+    check(run.end() == 0)
+
+
+def test_too_many():
+    """The seventeenth request that waits is denied in words of its own."""
+    run = Run(options=["--hold-for", "1.5"])
+    for ident in range(17):
+        run.call(ident, "hold", {"n": ident})
+    got = [run.message() for _ in range(17)]
+    many = [m["id"] for m in got if denied(m, m["id"], "Too many requests wait for approval.")]
+    late = [m["id"] for m in got if denied(m, m["id"], "The call was not approved in time.")]
+    check(many == [16] and sorted(late) == list(range(16)), got)
     check(run.end() == 0)
 
 
