@@ -144,6 +144,11 @@ static const struct host_steering steering = {
     .projects = {".claude.json", "projects", STEERING_JSON},
 };
 
+static const struct host_resource_tool resource_tools[] = {
+    {"ReadMcpResourceTool", "resources/read"},
+    {"ReadMcpResourceDirTool", "resources/directory/read"},
+    {NULL, NULL}};
+
 static const struct host_settings shape = {
     .user = ".claude/settings.json",
     .project = ".claude/settings.json",
@@ -169,7 +174,7 @@ const struct host host_claude_code = {
     .path_arguments = "{\"pathArguments\":{\"Glob\":[\"pattern\"],\"EnterWorktree\":[\"name\"]},"
                       "\"treeArguments\":{\"LS\":[\"path\"]}}",
     .says_why = true,
-    .resource_tool = "ReadMcpResourceTool",
+    .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,
     .read = read_claude_code,

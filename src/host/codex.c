@@ -81,6 +81,9 @@ static const struct host_steering steering = {
     .projects = {".codex/config.toml", "projects", STEERING_TOML},
 };
 
+static const struct host_resource_tool resource_tools[] = {{"read_mcp_resource", "resources/read"},
+                                                           {NULL, NULL}};
+
 static const struct host_settings shape = {
     .user = ".codex/hooks.json",
     .project = ".codex/hooks.json",
@@ -103,7 +106,7 @@ const struct host host_codex = {
     .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
-    .resource_tool = "read_mcp_resource",
+    .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,
     .read = read_codex,

@@ -238,6 +238,9 @@ static const struct host_steering steering = {
     .file_count = sizeof(steering_files) / sizeof(*steering_files),
 };
 
+static const struct host_resource_tool resource_tools[] = {{"FetchMcpResource", "resources/read"},
+                                                           {NULL, NULL}};
+
 static const struct host_settings shape = {
     .user = ".cursor/hooks.json",
     .project = ".cursor/hooks.json",
@@ -269,7 +272,7 @@ const struct host host_cursor = {
         ","
         "\"Shell\":[\"working_directory\"],\"StrReplace\":[\"target_file\"],\"Write\":[\"target_file\"]},"
         "\"treeArguments\":{\"SemanticSearch\":[\"target_directories\"]}}",
-    .resource_tool = "FetchMcpResource",
+    .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,
     .read = read_cursor,

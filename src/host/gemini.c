@@ -125,6 +125,9 @@ static const struct host_steering steering = {
     .projects = {".gemini/trustedFolders.json", NULL, STEERING_JSON},
 };
 
+static const struct host_resource_tool resource_tools[] = {{"read_mcp_resource", "resources/read"},
+                                                           {NULL, NULL}};
+
 static const struct host_settings shape = {
     .user = ".gemini/settings.json",
     .project = ".gemini/settings.json",
@@ -155,7 +158,7 @@ const struct host host_gemini = {
         "\"run_shell_command\":[\"dir_path\",\"read\",\"write\"]},"
         "\"treeArguments\":{\"glob\":[\"dir_path\"],\"grep_search\":[\"dir_path\"],"
         "\"search_file_content\":[\"dir_path\"]}}",
-    .resource_tool = "read_mcp_resource",
+    .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,
     .read = read_gemini,

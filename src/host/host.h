@@ -104,6 +104,11 @@ struct host_settings {
     const char *note;               /* what a person must know after installing; may be NULL */
 };
 
+/* A tool of the host's own that reads a server's resources, and the method by which it does. */
+struct host_resource_tool {
+    const char *tool, *method;
+};
+
 struct host {
     const char *name; /* "claude-code": also the channel of its sessions */
     const char *summary;
@@ -112,7 +117,7 @@ struct host {
     size_t event_count;
     const char *const *silent;  /* names of events that decide nothing; NULL at the end */
     const char *path_arguments; /* a policy document: arguments of the host's own tools that are paths */
-    const char *resource_tool;  /* its own tool that reads a server's resource; NULL: it has none */
+    const struct host_resource_tool *resource_tools; /* ended by a tool of NULL */
     const struct host_settings *shape;
     const struct host_steering *steering; /* the files that steer it (steering.h) */
     bool says_why; /* standard error of a run that is no error is not shown to the agent */

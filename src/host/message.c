@@ -67,12 +67,26 @@ static bool parse(struct host_message *message, struct json_doc *doc, struct sli
     return message_fault(message, "not JSON");
 }
 
-/* A tool of the host's own that reads a server's resource: it is also that server's resource, as a gate in front of the
- * server sees it. The host's tool stays a name of the call, so that a rule about it holds. */
+/* The method of a server that a tool of the host's own stands for, or NULL. */
+static const char *method_of(const struct host_message *message, const struct host *host)
+{
+    if (message->silent || message->name_count != 1 || message->names[0].has_server) {
+        return NULL;
+    }
+    for (const struct host_resource_tool *one = host->resource_tools; one->tool != NULL; one++) {
+        if (slice_is(message->names[0].tool, one->tool)) {
+            return one->method;
+        }
+    }
+    return NULL;
+}
+
+/* A resource that the host reads is also its server's resource, as a gate in front of the server sees it. The host's
+ * tool stays a name of the call, so that a rule about it holds. */
 static bool take_resource(struct host_message *message, const struct host *host)
 {
-    if (message->silent || host->resource_tool == NULL || message->name_count != 1 ||
-        message->names[0].has_server || !slice_is(message->names[0].tool, host->resource_tool)) {
+    const char *method = method_of(message, host);
+    if (method == NULL) {
         return true;
     }
     const struct json_value *server = json_get(message->input_doc, message->input, "server");

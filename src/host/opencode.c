@@ -89,6 +89,8 @@ static const struct host_steering steering = {
     .file_count = sizeof(steering_files) / sizeof(*steering_files),
 };
 
+static const struct host_resource_tool resource_tools[] = {{NULL, NULL}};
+
 static const struct host_settings shape = {
     .user = ".config/opencode/plugins/callgate.js",
     .project = ".opencode/plugins/callgate.js",
@@ -109,6 +111,7 @@ const struct host host_opencode = {
     .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"],\"patch\":[\"patchPaths\"],"
                       "\"glob\":[\"pattern\"]},"
                       "\"treeArguments\":{\"glob\":[\"path\"],\"grep\":[\"path\"],\"list\":[\"path\"]}}",
+    .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,
     .read = read_opencode,
