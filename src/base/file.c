@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool file_read_all(int fd, struct buf *text)
@@ -74,4 +75,49 @@ bool file_replace_at(int dir, const char *beside, const char *name, struct slice
     (void)unlinkat(dir, beside, 0);
     errno = saved;
     return false;
+}
+
+const char *file_kind_refused(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return NULL;
+    case S_IFDIR:
+        return "is a directory: name a file";
+    case S_IFIFO:
+        return "is a pipe: name a file";
+    case S_IFSOCK:
+        return "is a socket: name a file";
+    case S_IFCHR:
+    case S_IFBLK:
+        return "is a device: name a file";
+    default:
+        return "is no regular file: name a file";
+    }
+}
+
+/* Whether a name leads to a descriptor that this process was started with. */
+static bool is_inherited(const char *path)
+{
+    return strncmp(path, "/dev/fd/", 8) == 0 || strncmp(path, "/proc/self/fd/", 14) == 0 ||
+           strcmp(path, "/dev/stdin") == 0;
+}
+
+int file_open_text(const char *path, const char **ret_why)
+{
+    bool inherited = is_inherited(path);
+    struct stat st;
+    /* Without waiting: opening a pipe that nobody writes to would not return. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | (inherited ? 0 : O_NONBLOCK));
+    if (fd < 0) {
+        *ret_why = errno == ENXIO ? "is a socket or a device: name a file" : strerror(errno);
+        return -1;
+    }
+    const char *refused = fstat(fd, &st) != 0 ? strerror(errno) : file_kind_refused(st.st_mode);
+    if (refused != NULL && !(inherited && (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)))) {
+        close(fd);
+        *ret_why = refused;
+        return -1;
+    }
+    return fd;
 }

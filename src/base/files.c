@@ -23,9 +23,12 @@ static bool open_and_read(struct text_file *file, size_t most, struct buf *ret_e
     if (fd < 0) {
         return fail(ret_error, path, "cannot be opened");
     }
-    bool ok = fstat(fd, &file->st) == 0 && S_ISREG(file->st.st_mode) && file->st.st_size <= (off_t)most;
-    if (!ok) {
-        buf_printf(ret_error, "%s is no regular file, or longer than %zu MiB", path, most >> 20);
+    const char *refused = fstat(fd, &file->st) != 0 ? strerror(errno) : file_kind_refused(file->st.st_mode);
+    bool ok = refused == NULL && file->st.st_size <= (off_t)most;
+    if (refused != NULL) {
+        buf_printf(ret_error, "%s %s", path, refused);
+    } else if (!ok) {
+        buf_printf(ret_error, "%s is longer than the %zu MiB that are read", path, most >> 20);
     } else if (!(ok = file_read_all(fd, &file->text))) {
         buf_printf(ret_error, "%s cannot be read", path);
     }

@@ -1,6 +1,7 @@
 #include "gate/sources.h"
 
 #include "analysis/analysis.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "document/schema.h"
 
@@ -204,20 +205,20 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         file_finding(errors, file, index, "no memory");
         return READ_FAILED;
     }
-    /* The operator's own may be a pipe. */
-    int wait = file->at_tier && file->tier != TIER_USER ? O_NONBLOCK : 0;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait);
+    const char *why = NULL;
+    errno = 0;
+    int fd = file_open_text(file->path, &why);
     if (fd < 0) {
         if (errno == ENOENT && file->optional) {
             return READ_ABSENT;
         }
-        char why[512];
-        int failure = errno;
-        int len = snprintf(why, sizeof(why), "cannot be opened: %s", strerror(failure));
-        if (failure == ENOENT) {
-            add_tier_advice(why + len, sizeof(why) - (size_t)len, file->path);
+        char text_of_why[512];
+        int len = snprintf(text_of_why, sizeof(text_of_why), "%s%s",
+                           strncmp(why, "is ", 3) == 0 ? "" : "cannot be opened: ", why);
+        if (errno == ENOENT) {
+            add_tier_advice(text_of_why + len, sizeof(text_of_why) - (size_t)len, file->path);
         }
-        file_finding(errors, file, index, why);
+        file_finding(errors, file, index, text_of_why);
         return READ_FAILED;
     }
     struct stat st;
@@ -228,8 +229,6 @@ static enum read_result read_source(const struct source_file *file, uint32_t ind
         refused = refusal_of_admin_file(&st);
     } else if (is_workspace(file)) {
         refused = refusal_of_workspace_file(&st);
-    } else if (S_ISDIR(st.st_mode)) {
-        refused = "is a directory: name a file";
     }
     if (refused == NULL && S_ISREG(st.st_mode) && st.st_size < LIMIT_POLICY_BYTES) {
         (void)(buf_reserve(text, (size_t)st.st_size + 1) != NULL); /* one more, to see the end in */

@@ -95,9 +95,8 @@ static bool take_resource(struct host_message *message, const struct host *host)
         return false;
     }
     bool told = json_is(server, JSON_STRING) && server->str_len > 0;
-    names[0] = (struct call_name){.tool = SLICE("resources/read"),
-                                  .has_server = told,
-                                  .server = told ? json_str(server) : (struct slice){0}};
+    names[0] = (struct call_name){
+        .tool = slice_of(method), .has_server = told, .server = told ? json_str(server) : (struct slice){0}};
     names[1] = message->names[0];
     message->names = names;
     message->name_count = 2;

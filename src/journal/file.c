@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "journal/journal.h"
 
 static bool fail(struct journal_file *file, struct buf *error, const char *what, int number)
@@ -266,10 +267,10 @@ bool journal_file_open_to_read(struct journal_file *ret_file, const char *path, 
 {
     struct stat status;
     struct journal_file file = {.dir = -1};
-    file.fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-                                     : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (file.fd < 0 || fstat(file.fd, &status) != 0 || S_ISDIR(status.st_mode)) {
-        buf_printf(error, "%s: cannot read it: %s", path, strerror(file.fd < 0 ? errno : EISDIR));
+    const char *why = NULL;
+    file.fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : file_open_text(path, &why);
+    if (file.fd < 0 || fstat(file.fd, &status) != 0) {
+        buf_printf(error, "%s: cannot read it: %s", path, why != NULL ? why : strerror(errno));
         journal_file_close(&file);
         return false;
     }

@@ -5,6 +5,7 @@ Ends with 'N passed, N failed'. MCP_SERVER is a server that answers every call (
 import fcntl
 import json
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -437,6 +438,56 @@ def test_reload_under_load():
         check("by either policy", rules == {"one", "two"} and "policy.loaded" in kinds, (rules, kinds))
 
 
+def test_kinds_of_files():
+    """What is no file that holds text is refused at once, with its kind: a pipe may never end."""
+    with Folder() as f:
+        fine = f.write("fine.json", [DENY_RM])
+        pipe, folder, state = (os.path.join(f.path, name) for name in ("pipe", "folder", "state"))
+        os.mkfifo(pipe)
+        os.mkdir(folder)
+        for strange, kind in ((pipe, "is a pipe"), (folder, "is a directory"), ("/dev/zero", "is a device")):
+            for argv in (["check", "--policy", strange], ["eval", "--policy", strange, "-"], ["eval", "--policy", fine, strange],
+                         ["eval", "--policy", fine, "--approvals", strange, "-"], ["explain", "--policy", fine, strange],
+                         ["test", "--policy", fine, strange], ["assert", "--policy", fine, strange], ["diff", strange, fine],
+                         ["diff", fine, strange], ["fmt", strange], ["run", "--policy", strange, "--state", state, "--", "true"],
+                         ["relay", "--policy", strange, "--state", state], ["journal", "verify", strange],
+                         ["replay", "--policy", fine, strange], ["import", "claude-settings", strange]):
+                done = run(*argv, code=2, what=f"{argv[0]} does not read what {kind}")
+                check(f"{argv[0]} says what it is", kind in done.stderr + done.stdout, done.stderr)
+            done = run("hook", "claude-code", "--policy", strange, "--state", state, code=0)
+            check("a hook denies", '"deny"' in done.stdout and kind in done.stderr, (done.stdout, done.stderr))
+        if SERVER:
+            policy = f.write("p.json", [DENY_RM])
+            gate = Gate(f, policy)
+            os.unlink(policy)
+            os.mkfifo(policy)
+            done = run("reload", "--state", gate.state, code=1)
+            check("a reload says it", "is a pipe" in done.stdout + done.stderr, (done.stdout, done.stderr))
+            check("and the policy stays", gate.call("rm") == "denied")
+            gate.close()
+        done = subprocess.run(["bash", "-c", f"{CALLGATE} check --policy <(cat {fine})"], capture_output=True, timeout=30)
+        check("a pipe that a shell made is read", done.returncode == 0, done.stderr)
+        done = run("check", "--policy", os.path.join(f.path, "missing.json"), code=2)
+        check("a file that is not there", "No such file" in done.stdout + done.stderr, done.stderr)
+
+
+def test_few_descriptors_and_little_memory():
+    """A message and 2; never a signal, and never a gate that stands in front of nothing."""
+    with Folder() as f:
+        policy, state = f.write("p.json", [DENY_RM]), os.path.join(f.path, "state")
+        for what, kind, limits in (("descriptors", resource.RLIMIT_NOFILE, range(4, 40)),
+                                   ("bytes", resource.RLIMIT_AS, range(8 << 20, 64 << 20, 4 << 20))):
+            for limit in limits:
+                for argv in (["run", "--policy", policy, "--state", state, "--", "cat"], ["check", "--policy", policy],
+                             ["pending", "--state", state], ["relay", "--policy", policy, "--state", state]):
+                    done = subprocess.run([CALLGATE, *argv], stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                                          preexec_fn=lambda: resource.setrlimit(kind, (limit, limit)))
+                    if b"error while loading shared" in done.stderr:
+                        continue
+                    check(f"{argv[0]} with {limit} {what}", done.returncode == 0 or (done.returncode == 2 and done.stderr),
+                          (done.returncode, done.stderr))
+
+
 def test_unread_messages():
     """A gate whose messages nobody reads goes on judging, and says later how many were lost."""
     with Folder() as f:
@@ -464,6 +515,8 @@ test_what_a_proof_says()
 test_check_and_assert()
 test_slips()
 test_places_and_doubts()
+test_kinds_of_files()
+test_few_descriptors_and_little_memory()
 if SERVER:
     test_running_gate()
     test_no_weakening()

@@ -1,10 +1,10 @@
 #include "cli/calls/approvals.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/command.h"
 #include "journal/journal.h"
 
@@ -12,27 +12,24 @@
 
 bool read_file(const char *file, size_t ceiling, struct buf *ret_text)
 {
-    int fd = open(file, O_RDONLY | O_CLOEXEC);
-    ssize_t n = -1;
-    char *room;
+    const char *why = NULL;
+    int fd = file_open_text(file, &why);
     /* Room for one more read, which finds the end. */
     buf_init(ret_text, ceiling + READ_PIECE);
-    if (fd >= 0) {
-        while ((room = buf_reserve(ret_text, READ_PIECE)) != NULL && (n = read(fd, room, READ_PIECE)) > 0) {
-            buf_added(ret_text, (size_t)n);
-        }
+    if (fd < 0) {
+        say("%s cannot be read: %s", file, why);
+        return false;
+    }
+    bool done = file_read_all(fd, ret_text);
+    if (!done) {
         int saved = errno;
-        close(fd);
-        errno = room != NULL ? saved : EFBIG;
-        if (room == NULL) {
-            n = -1;
+        say("%s cannot be read: %s", file, strerror(saved));
+        if (saved == EFBIG) {
+            say("the limit is %zu MiB", ceiling >> 20);
         }
     }
-    if (n == 0) {
-        return true;
-    }
-    say("%s cannot be read: %s", file, strerror(errno));
-    return false;
+    close(fd);
+    return done;
 }
 
 static bool read_time(const struct json_doc *doc, const struct json_value *object, const char *key,

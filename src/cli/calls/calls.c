@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/command.h"
 
 bool judge_init(struct judge *judge, const struct policy *policy, const struct path_base *base)
@@ -90,9 +91,10 @@ void judge_explain(struct judge *judge, struct buf *buf)
 
 int calls_open(const char *file)
 {
-    int fd = strcmp(file, "-") == 0 ? dup(0) : open(file, O_RDONLY | O_CLOEXEC);
+    const char *why = NULL;
+    int fd = strcmp(file, "-") == 0 ? dup(0) : file_open_text(file, &why);
     if (fd < 0) {
-        say("%s cannot be opened: %s", file, strerror(errno));
+        say("%s cannot be opened: %s", file, why != NULL ? why : strerror(errno));
     }
     return fd;
 }

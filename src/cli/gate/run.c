@@ -2,12 +2,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/standard.h"
 #include "cli/commands.h"
 #include "cli/confine/confine.h"
 #include "cli/options.h"
 #include "journal/journal.h"
 #include "mcp/mcp.h"
 #include "mcp/server_words.h"
+
+/* For the event loop, the pipes to the server and what a call opens. */
+#define SPARE_DESCRIPTORS 14u
 
 static const char usage[] =
     "usage: callgate run --policy [TIER=]FILE... [OPTION...] -- COMMAND [ARG...]\n\n"
@@ -180,6 +184,8 @@ static struct gate *open_gate(const struct gate_options *options)
     lines.len -= lines.len > 0 && lines.ptr[lines.len - 1] == '\n';
     if (lines.len > 0) {
         say("%.*s", SLICE_FMT(lines)); /* why not, or which workspace file was left out */
+    } else if (gate == NULL) {
+        say("no memory to start with");
     }
     buf_finish(&error);
     return gate;
@@ -227,8 +233,13 @@ static int start(struct options *options, const struct run_options *own)
         gate_close(proxy.session.gate);
         return EXIT_UNABLE;
     }
-    say_without_waiting();
-    code = proxy_run(&proxy);
+    if (standard_has_spare(SPARE_DESCRIPTORS)) {
+        say_without_waiting();
+        code = proxy_run(&proxy);
+    } else {
+        say("too few file descriptors: allow this process more of them (ulimit -n)");
+        code = EXIT_UNABLE;
+    }
     gate_close(proxy.session.gate);
     view_finish(&view);
     return code;

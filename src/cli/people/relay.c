@@ -47,6 +47,9 @@ static int relay(struct options *options, const char *channel, const char *threa
     if (error.len) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     }
+    if (gate == NULL && error.len == 0) {
+        say("no memory to start with");
+    }
     buf_finish(&error);
     if (gate == NULL) {
         return EXIT_UNABLE;
