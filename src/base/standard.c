@@ -62,20 +62,3 @@ bool standard_error_offer(struct slice text)
     }
     return text.len == 0;
 }
-
-bool standard_has_spare(unsigned count)
-{
-    int fds[64];
-    unsigned opened = 0;
-    while (opened < count && opened < sizeof(fds) / sizeof(*fds)) {
-        fds[opened] = fcntl(0, F_DUPFD_CLOEXEC, 0);
-        if (fds[opened] < 0) {
-            break;
-        }
-        opened++;
-    }
-    for (unsigned i = 0; i < opened; i++) {
-        close(fds[i]);
-    }
-    return opened >= count;
-}

@@ -13,7 +13,4 @@ MUST_USE bool standard_hold(void);
  * because nobody empties the pipe, the socket or the terminal: a gate must go on judging then. */
 MUST_USE bool standard_error_offer(struct slice text);
 
-/* Whether so many more descriptors can be opened, `most` 64: for libraries that end the process where they cannot. */
-bool standard_has_spare(unsigned count);
-
 #endif

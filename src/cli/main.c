@@ -66,17 +66,22 @@ int main(int argc, char **argv)
     if (argc < 2) {
         return help(stderr, EXIT_UNABLE);
     }
-    if (strcmp(argv[1], "--version") == 0) {
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         puts("callgate " CALLGATE_VERSION);
         return EXIT_YES;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    bool helping = strcmp(argv[1], "help") == 0;
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || (helping && argc == 2)) {
         return help(stdout, EXIT_YES);
     }
-    const struct command *const *command =
-        bsearch(argv[1], commands, command_count, sizeof(*commands), compare);
+    const char *name = argv[helping ? 2 : 1];
+    const struct command *const *command = bsearch(name, commands, command_count, sizeof(*commands), compare);
     if (command == NULL) {
-        return unknown(argv[1]);
+        return unknown(name);
+    }
+    if (helping) {
+        fputs((*command)->usage, stdout);
+        return EXIT_YES;
     }
     return (*command)->run(argc - 1, argv + 1);
 }

@@ -155,6 +155,7 @@ static size_t common_specs(struct options *options, unsigned groups, struct opti
     }
     if (groups & TAKES_FORMAT) {
         specs[n++] = (struct option_spec){"format", OPTION_VALUE, &options->format};
+        specs[n++] = (struct option_spec){"json", OPTION_FLAG, &options->json_asked};
     }
     return n;
 }
@@ -307,6 +308,7 @@ static int settle(struct options *options, const struct command *command, unsign
             code = usage_error(command, "--format is text or json");
         }
     }
+    options->json = options->json || options->json_asked;
     if (code == -1 && (groups & (TAKES_PATHS | TAKES_POLICY))) {
         code = find_base(options, command);
     }
@@ -319,7 +321,7 @@ static int settle(struct options *options, const struct command *command, unsign
 int options_read(struct options *ret_options, const struct command *command, int argc, char **argv,
                  unsigned groups, const struct option_spec *own, size_t own_count)
 {
-    struct option_spec specs[OWN_OPTIONS_MOST + 7];
+    struct option_spec specs[OWN_OPTIONS_MOST + 8];
     *ret_options = (struct options){0};
     arena_init(&ret_options->arena, 1u << 20);
     if (own_count > OWN_OPTIONS_MOST || !sources_init(&ret_options->sources)) {

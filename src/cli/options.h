@@ -28,7 +28,7 @@ enum option_groups {
     TAKES_POLICY = 1, /* --policy [TIER=]FILE */
     TAKES_PATHS = 2,  /* --cwd DIR, --home DIR, --root DIR */
     TAKES_STATE = 4,  /* --state DIR */
-    TAKES_FORMAT = 8, /* --format text|json */
+    TAKES_FORMAT = 8, /* --format text|json, --json */
     /* With TAKES_STATE: the directory that --state names must be there. Opening makes it, and a misspelt name
      * would look like a machine at rest. */
     STATE_IS_THERE = 16,
@@ -38,7 +38,7 @@ enum option_groups {
 struct options {
     struct sources sources;
     struct option_list roots;
-    bool json;
+    bool json, json_asked;
     struct path_base base; /* cwd, home and roots, made absolute */
     const char *state_dir;
     int argc; /* what follows the options */

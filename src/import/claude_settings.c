@@ -1,8 +1,10 @@
 /* Claude Code's settings files, read for their permission lists. There: deny before ask before allow, over
  * all files; here the same order in one document. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "document/schema.h"
 #include "import/claude_internal.h"
 
 struct settings_file {
@@ -23,6 +25,8 @@ static const struct known_setting permissions_settings[] = {
     {"disableBypassPermissionsMode", "which modes there are is no rule"},
 };
 static const struct known_setting other_settings[] = {
+    {"disableAllHooks", "it switches a hook of callgate's off: take it out of the settings"},
+    {"hooks", "hooks stay Claude Code's: 'callgate hook install' puts one of callgate's beside them"},
     {"sandbox", "the limits of shell commands are no rules"},
     {"allowManagedPermissionRulesOnly", "import the files whose rules count, and no others"},
     {"allowedMcpServers", "which servers may start is no rule"},
@@ -39,6 +43,21 @@ static const char *why_left_out(const struct known_setting *known, size_t count,
         }
     }
     return NULL;
+}
+
+/* What a misspelt setting was meant to be: of these, one letter or two away. NULL: nothing here. */
+static const char *meant_by(struct slice key)
+{
+    static const struct choice choices[] = {{"permissions", 0, NULL},
+                                            {"deny", 0, NULL},
+                                            {"ask", 0, NULL},
+                                            {"allow", 0, NULL},
+                                            {"defaultMode", 0, NULL},
+                                            {"additionalDirectories", 0, NULL},
+                                            {"disableBypassPermissionsMode", 0, NULL},
+                                            {"disableAllHooks", 0, NULL},
+                                            {NULL, 0, NULL}};
+    return schema_advise_choice(choices, key);
 }
 
 /* "FILE: permissions.deny[3] " in the arena. */
@@ -69,6 +88,18 @@ static void tell_setting(struct importer *im, const struct settings_file *in, co
                         value->type == JSON_OBJECT ? SLICE("{...}") : json_text_of(&in->doc, value), why);
 }
 
+static const char *why_unknown(struct importer *im, struct slice key)
+{
+    const char *meant = meant_by(key);
+    char text[128];
+    if (meant == NULL) {
+        return "a setting that is not known here";
+    }
+    snprintf(text, sizeof(text), "a setting that is not known here: did you mean '%s'?", meant);
+    const char *copy = arena_copy(&im->arena, slice_of(text)).ptr;
+    return copy != NULL ? copy : "a setting that is not known here";
+}
+
 static bool is_list(struct slice name)
 {
     for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
@@ -88,11 +119,14 @@ static void tell_settings(struct importer *im, const struct settings_file *in)
          key = json_right(doc, permissions, key)) {
         const char *why = why_left_out(permissions_settings, COUNT(permissions_settings), json_str(key));
         if (!is_list(json_str(key))) {
-            tell_setting(im, in, "permissions.", key, why != NULL ? why : "a setting that is not known here");
+            tell_setting(im, in, "permissions.", key, why != NULL ? why : why_unknown(im, json_str(key)));
         }
     }
     for (key = json_first(doc, root); key != NULL; key = json_right(doc, root, key)) {
         const char *why = why_left_out(other_settings, COUNT(other_settings), json_str(key));
+        if (why == NULL && !slice_is(json_str(key), "permissions") && meant_by(json_str(key)) != NULL) {
+            why = why_unknown(im, json_str(key)); /* others have nothing to do with permissions */
+        }
         if (why != NULL) {
             tell_setting(im, in, "", key, why);
         }

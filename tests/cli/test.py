@@ -270,7 +270,21 @@ def test_places_and_doubts():
         open_policy = f.write("open.json", [ALLOW_LS])
         check("what allows nearly all says so", "requireAuthoredPolicy" in run("check", "--policy", open_policy, code=0).stdout)
         check("and is no warning", run("check", "--strict", "--policy", open_policy, code=0).returncode == 0)
-        check("what denies does not", "requireAuthored" not in run("check", "--policy", f.write("p.json", [DENY_RM]), code=0).stdout)
+        said = run("check", "--policy", f.write("p.json", [DENY_RM]), code=0).stdout.splitlines()
+        check("so does one that denies a single tool, in its last line", "requireAuthoredPolicy" in said[-1], said)
+        closed = f.write("closed.json", {"rules": [ALLOW_LS], "requireAuthoredPolicy": ["*"]})
+        check("one that is closed does not", "Nearly" not in run("check", "--policy", closed, code=0).stdout)
+        os.chmod(closed, 0o666)
+        check("a warning about the file is counted", "1 warning(s)" in run("check", "--policy", closed, code=0).stdout)
+        run("check", "--strict", "--policy", closed, code=1, what="and is one for --strict")
+        check("--json is --format json", run("check", "--json", "--policy", closed).stdout ==
+              run("check", "--format", "json", "--policy", closed).stdout)
+        check("help of a command", run("help", "check", code=0).stdout == run("check", "--help").stdout)
+        check("version", run("version", code=0).stdout == run("--version").stdout)
+        settings = f.write("settings.json", {"permissions": {"denny": ["Read"]}, "disableAllHooks": True, "permisions": {}})
+        said = run("import", "claude-settings", settings).stderr
+        check("import names what it does not understand", "did you mean 'deny'" in said and "disableAllHooks true" in said and
+              "did you mean 'permissions'" in said, said)
         os.chmod(open_policy, 0o666)
         done = run("check", "--format", "json", "--policy", open_policy, code=0)
         check("a policy that everyone can write", "everyone can write this policy" in done.stderr and

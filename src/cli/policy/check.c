@@ -90,20 +90,25 @@ static void write_json(struct buf *buf, const struct policy *policy, const struc
     buf_text(buf, "]}\n");
 }
 
-/* A policy that stops nothing but what the built-in default set names: worth a word, and no warning, for it
- * may be meant so. */
-static bool allows_nearly_all(const struct policy *policy)
+/* A policy that lets a call through that no rule matches: worth a word, and no warning, because it may be meant so. */
+static bool allows_the_rest(const struct policy *policy)
 {
+    if (policy->required_all) {
+        return false;
+    }
     for (uint32_t i = 0; i < policy->rule_count; i++) {
-        if (policy->rules[i].effect != EFFECT_AUTO_APPROVE) {
-            return false;
+        const struct rule *rule = &policy->rules[i];
+        struct match any = {.tool = rule->match.tool};
+        if (rule->effect != EFFECT_AUTO_APPROVE && memcmp(&rule->match, &any, sizeof(any)) == 0 &&
+            slice_is(policy_text(policy, any.tool), "*")) {
+            return false; /* catches whatever the rules before it leave */
         }
     }
-    return !policy->required_all;
+    return true;
 }
 
 static void write_text(struct buf *buf, const struct policy *policy, const struct findings *errors,
-                       const struct findings *warnings)
+                       const struct findings *warnings, size_t doubts)
 {
     sources_write_errors(buf, errors);
     for (size_t i = 0; i < warnings->count; i++) {
@@ -116,9 +121,9 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
     if (policy == NULL || errors->count) {
         return;
     }
-    buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count);
-    if (allows_nearly_all(policy)) {
-        buf_text(buf, "No rule denies or asks, and a call that no rule matches is allowed: "
+    buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count + doubts);
+    if (allows_the_rest(policy)) {
+        buf_text(buf, "Nearly everything is let through: a call that no rule matches is allowed. "
                       "\"requireAuthoredPolicy\": [\"*\"] would deny it.\n");
     }
 }
@@ -209,6 +214,7 @@ struct report {
     struct policy *policy;
     struct analysis *analysis;
     struct buf out;
+    size_t doubts; /* warnings about the files themselves, on standard error */
 };
 
 static void write_report(struct report *report, const struct options *options, const struct own *own)
@@ -225,11 +231,22 @@ static void write_report(struct report *report, const struct options *options, c
             buf_text(out, "]}\n");
         }
     } else {
-        write_text(out, report->policy, &report->errors, &report->warnings);
+        write_text(out, report->policy, &report->errors, &report->warnings, report->doubts);
         if (own->witness && report->analysis != NULL) {
             write_witnesses(out, report->policy, &report->warnings, report->analysis, false);
         }
     }
+}
+
+/* Whether a file could not be read at all: nothing is known of it then. */
+static bool is_unread(const struct report *report)
+{
+    for (size_t i = 0; i < report->errors.count; i++) {
+        if (strcmp(report->errors.list[i].code, "file") == 0 && report->policy == NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static int check(struct options *options, const struct own *own)
@@ -253,19 +270,22 @@ static int check(struct options *options, const struct own *own)
         }
         findings_sort(&report.warnings);
     }
-    write_report(&report, options, own);
     struct buf doubts;
     buf_init(&doubts, 1u << 20);
     sources_write_doubts(&doubts, &options->sources);
     say_lines(&doubts);
+    for (size_t i = 0; i < doubts.len; i++) {
+        report.doubts += doubts.ptr[i] == '\n';
+    }
     buf_finish(&doubts);
+    write_report(&report, options, own);
     int code = EXIT_UNABLE;
     if (report.errors.failed || report.warnings.failed || !whole) {
         say("the check is not whole: no memory, or no journal");
     } else if (print(&report.out) == EXIT_YES) {
-        code = report.policy == NULL || report.errors.count || (own->strict && report.warnings.count)
-                   ? EXIT_NO
-                   : EXIT_YES;
+        bool found = report.policy == NULL || report.errors.count > 0 ||
+                     (own->strict && report.warnings.count + report.doubts > 0);
+        code = is_unread(&report) ? EXIT_UNABLE : found ? EXIT_NO : EXIT_YES;
     }
     analysis_destroy(report.analysis);
     policy_destroy(report.policy);
@@ -299,15 +319,15 @@ static int run(int argc, char **argv)
     const struct option_spec specs[] = {
         {"strict", OPTION_FLAG, &own.strict}, {"stats", OPTION_FLAG, &own.stats},
         {"since", OPTION_VALUE, &own.since},  {"witness", OPTION_FLAG, &own.witness},
-        {"format", OPTION_VALUE, &format},
+        {"format", OPTION_VALUE, &format},    {"json", OPTION_FLAG, &options.json_asked},
     };
     int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            specs, 5);
+                            specs, 6);
     if (code != -1) {
         return code;
     }
     own.sarif = strcmp(format, "sarif") == 0;
-    options.json = strcmp(format, "json") == 0;
+    options.json = strcmp(format, "json") == 0 || options.json_asked;
     if (!own.sarif && !options.json && strcmp(format, "text") != 0) {
         code = usage_error(&command_check, "--format is text, json or sarif");
     } else if (own.since != NULL && !own.stats) {

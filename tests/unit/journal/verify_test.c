@@ -403,11 +403,11 @@ static void test_unreadable(void)
     CHECK(!verify(2, (struct slice){NULL, 0}) && error_has(&error, "cannot read it: No such file"));
     const char *names[] = {"/"};
     CHECK(!journal_verify(names, 1, (struct slice){NULL, 0}, &report, &error));
-    CHECK(error_has(&error, "Is a directory"));
+    CHECK(error_has(&error, "is a directory"));
     struct buf head;
     buf_init(&head, 1024);
-    CHECK(!journal_head("/", &head, &error) && error_has(&error, "Is a directory"));
-    CHECK(!journal_head("/dev/null", &head, &error) && error_has(&error, "not a regular file"));
+    CHECK(!journal_head("/", &head, &error) && error_has(&error, "is a directory"));
+    CHECK(!journal_head("/dev/null", &head, &error) && error_has(&error, "is a device"));
     scratch_write(&scratch, "one", SLICE(""));
     CHECK(!journal_head(first_path, &head, &error) && error_has(&error, "there is no event"));
     scratch_write(&scratch, "one", SLICE("hello\n"));
