@@ -17,8 +17,8 @@ CALLS_IN_A_BATCH = 40
 
 
 def make(rng):
-    """A batch: a case whose `calls` are many, or None if its policy does not load."""
-    rng.rooted = rng.random() < 0.25
+    """A batch: a case whose `calls` are many."""
+    rng.rooted = rng.random() < 0.25 and not generate.first_release(rng)
     fs = generate.tree(rng)
     batch = {"fs": fs, "policies": generate.policies(rng, fs), **generate.setting(rng, fs)}
     drop_unloadable(batch)

@@ -30,6 +30,11 @@ def rooted(rng):
     return getattr(rng, "rooted", True)
 
 
+def first_release(rng):
+    """Whether policies hold only what the first release knew."""
+    return getattr(rng, "first_release", False)
+
+
 def sometimes(rng, chance):
     return rng.random() < chance
 
@@ -281,7 +286,7 @@ def plain_deep(item):
 def rule(rng, fs, name, tier):
     effect = "deny" if tier == "workspace" else rng.choice(("auto_approve",) * 2 + ("deny",) * 2 + ("require_approval",))
     out = {"id": name, "effect": effect, "match": match(rng, fs)}
-    if not rooted(rng):
+    if not rooted(rng) and not first_release(rng):
         language.extend_match(rng, fs, effect, out["match"])
     if tier is None and sometimes(rng, 0.4):
         out["match"]["tier"] = rng.choice(TIERS)
@@ -292,7 +297,7 @@ def rule(rng, fs, name, tier):
     if effect == "deny":
         out["reason"] = "because of " + name
     if effect == "require_approval":
-        for key, pool in (("ttlMs", (1, 5000, 86400000)), ("approvers", (1, 2, 10)), ("scope", ("session", "call", "once"))):
+        for key, pool in (("ttlMs", (1, 5000, 86400000)), ("approvers", (1, 2, 10)), ("scope", ("session", "call") if first_release(rng) else ("session", "call", "once"))):
             if sometimes(rng, 0.4):
                 out[key] = rng.choice(pool)
     return out
@@ -319,7 +324,7 @@ def document(rng, fs, tier, prefix, most=9):
         out["requireAuthoredPolicy"] = [rng.choice(("*", "t", "s/*", "s/t", "disk/put", "put", "disk/*"))
                                         for _ in range(rng.randrange(0, 3))]
     for key in ("pathArguments", "treeArguments", "commandArguments", "urlArguments"):
-        if sometimes(rng, 0.3 if key[0] in "pt" else 0.08):
+        if sometimes(rng, 0.3 if key[0] in "pt" else 0 if first_release(rng) else 0.08):
             out[key] = lists(rng, tier, key == "treeArguments")
     pick = rng.random()
     if not out and pick < 0.3:
