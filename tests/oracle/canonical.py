@@ -10,6 +10,30 @@ class Unreadable(Exception):
     """The text has no canonical path; the message says why, for the person who debugs a difference."""
 
 
+_resolved = {}  # texts to what kernel() makes of them
+_seen = {}  # what lstat said of a path: a call's many readings ask for the same again and again
+
+
+def look_again():
+    """Forgets what files were: between two calls they may have changed."""
+    _seen.clear()
+    _resolved.clear()
+
+
+def status(path):
+    """os.lstat, asked once for a call."""
+    found = _seen.get(path)
+    if found is None:
+        try:
+            found = os.lstat(path)
+        except (OSError, ValueError) as error:
+            found = error
+        _seen[path] = found
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
 def textual(path):
     """`..` removed from the text, before any link is looked at."""
     kept = []
@@ -25,24 +49,38 @@ def textual(path):
 def kernel(path):
     """Links followed one component at a time, `..` taken from where they lead. What does not exist, or lies below
     a file, is kept, and resolving goes on after it."""
-    todo, done, links = path.split(b"/")[::-1], [], 0
+    if path in _resolved:
+        result = _resolved[path]
+    else:
+        try:
+            result = _kernel(path)
+        except Unreadable as error:
+            result = error
+        _resolved[path] = result
+    if isinstance(result, Unreadable):
+        raise Unreadable(str(result))
+    return result
+
+
+def _kernel(path):
+    todo, done, links = path.split(b"/")[::-1], [b""], 0  # done: where each component led, the last one deepest
     while todo:
         part = todo.pop()
         if part in (b"", b"."):
             continue
         if part == b"..":
-            if done:
+            if len(done) > 1:
                 done.pop()
             continue
-        here = b"/" + b"/".join(done + [part])
+        here = done[-1] + b"/" + part
         try:
-            is_link = stat.S_ISLNK(os.lstat(here).st_mode)
+            is_link = stat.S_ISLNK(status(here).st_mode)
         except (FileNotFoundError, NotADirectoryError):
             is_link = False
         except (OSError, ValueError) as error:
             raise Unreadable(str(error))
         if not is_link:
-            done.append(part)
+            done.append(here)
             continue
         links += 1
         if here.startswith(b"/proc/"):
@@ -54,9 +92,9 @@ def kernel(path):
         except OSError as error:
             raise Unreadable(str(error))
         if target.startswith(b"/"):
-            done = []
+            done = [b""]
         todo += target.split(b"/")[::-1]
-    result = b"/" + b"/".join(done)
+    result = done[-1] or b"/"
     if len(result) > LONGEST:
         raise Unreadable("a canonical path of more than 4095 bytes")
     return result
@@ -75,7 +113,7 @@ def both(path):
 
 def exists(path):
     try:
-        os.lstat(path)
+        status(path)
     except (OSError, ValueError):
         return False
     return True
@@ -83,7 +121,7 @@ def exists(path):
 
 def is_directory(path):
     try:
-        return stat.S_ISDIR(os.lstat(path).st_mode)
+        return stat.S_ISDIR(status(path).st_mode)
     except (OSError, ValueError):
         return False
 
@@ -98,7 +136,7 @@ def as_link(path):
             continue
         try:
             here = joined(kernel(above or b"/"), b"/" + name)
-            if stat.S_ISLNK(os.lstat(here).st_mode) and here not in out:
+            if stat.S_ISLNK(status(here).st_mode) and here not in out:
                 out.append(here)
         except (Unreadable, OSError, ValueError):
             continue
@@ -108,7 +146,7 @@ def as_link(path):
 def identity(path):
     """(device, inode) of what exists there, else None."""
     try:
-        found = os.lstat(path)
+        found = status(path)
     except (OSError, ValueError):
         return None
     return (found.st_dev, found.st_ino)

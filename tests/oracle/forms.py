@@ -137,11 +137,11 @@ class Files:
     """What the loaded prefixes and components say of files at this moment."""
 
     def __init__(self, policy):
-        self.prefixes, self.components = [], []
+        self.prefixes, self.components = {}, []  # canonical prefix: its identities, at load and now
         for rule in policy.rules:
             for prefix, first in rule.prefixes():
-                if prefix not in [each[0] for each in self.prefixes]:
-                    self.prefixes.append((prefix, {first, canonical.identity(prefix)} - {None}))
+                known = self.prefixes.setdefault(prefix, {canonical.identity(prefix)} - {None})
+                known |= {first} - {None}
             for component in rule.components():
                 if component not in self.components:
                     self.components.append(component)
@@ -149,14 +149,15 @@ class Files:
     def spellings(self, path):
         """The path, and the loaded prefixes that are the same file as it or as what it lies below, with the rest."""
         found = [path]
-        for prefix, identities in self.prefixes:
-            for ancestor in canonical.ancestors(path):
-                identity = None if ancestor == prefix else canonical.identity(ancestor)
-                if identity is not None and identity in identities:
+        above = [(each, identity) for each, identity in ((each, canonical.identity(each)) for each in canonical.ancestors(path))
+                 if identity is not None]
+        for prefix, identities in self.prefixes.items():
+            for ancestor, identity in above:
+                if ancestor != prefix and identity in identities:
                     found.append(canonical.joined(prefix, canonical.below(path, ancestor)))
         return [each if len(each) <= canonical.LONGEST else UNREADABLE for each in found]
 
     def below(self, paths):
         """The prefixes that lie below any of the paths."""
-        return [prefix for prefix, _ in self.prefixes
+        return [prefix for prefix in self.prefixes
                 if any(each != UNREADABLE and canonical.is_under(prefix, each) for each in paths)]

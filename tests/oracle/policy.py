@@ -1,5 +1,5 @@
 """Several documents as one policy (sections 2, 3), and the decision for a call (sections 3, 4, 6)."""
-from . import calls, document, names, readings, values
+from . import calls, canonical, document, names, readings, values
 from .match import NO, NOTED, YES
 
 BUILT_IN_AUTHORED = ("upload_file",)
@@ -46,6 +46,7 @@ class Policy:
     of them there is no policy."""
 
     def __init__(self, files, place):
+        canonical.look_again()
         self.errors, self.rules, self.authored = [], [], set(BUILT_IN_AUTHORED)
         self.lists, self.operators_lists = names.Lists(), names.Lists()  # the second without what workspace files add
         for tier, text, name, loaded in self._read(files, place):
@@ -105,6 +106,7 @@ class Policy:
 
     def decide(self, call, world, approvals, now):
         call.cwd = world.cwd
+        canonical.look_again()
         try:
             ways = readings.readings(call, self, world)
         except readings.OverLimit:
