@@ -248,7 +248,7 @@ static bool take_string(struct scratch *scratch, struct slice text, uint32_t con
     if (!take_path(scratch, text, context, value) || !take_host(scratch, text, context, value)) {
         return false;
     }
-    if (text.len < 4 || (context & CONTEXT_COMMAND) != 0) {
+    if (text.len < 4) {
         return true;
     }
     if (!walk_array_text(scratch, text, level, &doc) || doc == NULL) {

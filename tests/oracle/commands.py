@@ -2,7 +2,7 @@
 (section 4.2). An answer is YES, NO or NOT_KNOWN."""
 import re
 
-from . import names, shell
+from . import inputs, names, shell
 
 YES, NO, NOT_KNOWN = "yes", "no", "not known"
 SHELLS = frozenset("sh bash dash ksh zsh ash mksh rbash".split())
@@ -121,30 +121,27 @@ def of_argument(node, name, members):
     extra, is_open = _continued(members)
     if node.kind == "null":
         return []
-    if names.folded(name) == "commands" and node.kind == "array" and node.value:
-        out = []
-        for item in node.value:
-            out += _of_string(item.value, extra, is_open) if item.kind == "string" else [unreadable("")]
-        return out
     if node.kind == "string":
-        return _of_string(node.value, extra, is_open)
+        found = _of_string(node.value, extra, is_open)
+        array = inputs.array_of_strings(node.value)
+        return found + (_of_array(array, name, extra, is_open) if array else [])
     if node.kind == "array" and node.value and all(item.kind == "string" for item in node.value):
-        texts = [item.value for item in node.value] + list(extra)
-        try:
-            return seen_through(Command([plain_word(text) for text in texts], is_open=is_open))
-        except shell.Unreadable:
-            return [unreadable(" ".join(texts))]
-    return [unreadable(_strings_in(node))]
+        return _of_array(node.value, name, extra, is_open)
+    return [unreadable("")]
 
 
-def _strings_in(node):
-    if node.kind == "string":
-        return node.value
-    if node.kind == "array":
-        return " ".join(filter(None, map(_strings_in, node.value)))
-    if node.kind == "object":
-        return " ".join(filter(None, (_strings_in(member.value) for member in node.value)))
-    return ""
+def _of_array(items, name, extra, is_open):
+    """Under `commands` a list of texts, else the words of one command."""
+    if names.folded(name) == "commands":
+        out = []
+        for item in items:
+            out += _of_string(item.value, *((extra, is_open) if item is items[-1] else ((), False)))
+        return out
+    texts = [item.value for item in items] + list(extra)
+    try:
+        return seen_through(Command([plain_word(text) for text in texts], is_open=is_open))
+    except shell.Unreadable:
+        return [unreadable("\n".join(texts))]
 
 
 def _of_string(text, extra, is_open):
