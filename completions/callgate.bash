@@ -27,7 +27,7 @@ _callgate() {
 	approve | refuse)
 		COMPREPLY=($(compgen -W "$(callgate pending 2>/dev/null | awk '/^[a-km-z]{5} / {print $1}')" -- "$cur"))
 		return ;;
-	journal) COMPREPLY=($(compgen -W 'show verify head' -- "$cur")); return ;;
+	journal) COMPREPLY=($(compgen -W 'show verify head rotate' -- "$cur")); return ;;
 	hook) COMPREPLY=($(compgen -W "$hosts install uninstall" -- "$cur")); return ;;
 	install | uninstall) COMPREPLY=($(compgen -W "$hosts" -- "$cur")); return ;;
 	esac

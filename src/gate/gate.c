@@ -57,6 +57,9 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         (options->brief || (ledger_open_store(&gate->ledger, options->state_dir, ret_error) &&
                             registry_enter(&gate->registry, gate->ledger.dir, ret_error)));
     gate->registered = gate->entered = open && !options->brief;
+    if (open) {
+        journal_limit(gate->ledger.journal, options->journal_max_size);
+    }
     buf_finish(&boot);
     if (open && load_first(gate, ret_error)) {
         return gate;
@@ -108,6 +111,11 @@ bool gate_commit(struct gate *gate)
     gate->turn_failed = false;
     gate->turn_flush = false;
     return written || gate->options.journal_optional;
+}
+
+bool gate_rotate(struct gate *gate, struct buf *ret_error)
+{
+    return journal_rotate(gate->ledger.journal, ret_error);
 }
 
 void gate_tick(struct gate *gate)

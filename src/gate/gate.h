@@ -26,6 +26,7 @@ struct gate_options {
     struct path_base base;         /* must outlive the gate */
     unsigned readings_flags;       /* READINGS_REMOTE */
     enum journal_fsync fsync;
+    uint64_t journal_max_size; /* bytes; a journal that would be longer is rotated; 0: no limit */
     bool journal_optional; /* --journal=optional: a journal that cannot be written denies nothing */
     bool no_weakening;     /* refuse a reload that decides anything less strictly than the baseline */
     bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event, and
@@ -157,6 +158,10 @@ bool gate_reload(struct gate *gate);
 
 /* The SHA-256 of a policy's canonical text, in hex: the same for every layout of the same documents. */
 MUST_USE bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1]);
+
+/* Begins a new part of the journal: that of a gate, or that of a state directory without one. */
+MUST_USE bool gate_rotate(struct gate *gate, struct buf *ret_error);
+MUST_USE bool gate_rotate_journal(const char *state_dir, struct buf *ret_error);
 
 /* Makes a policy the baseline that no_weakening compares with: the files of `sources`, behind the admin file,
  * if the digest of what they load to, alone or behind it, is `digest`. Journalled. False with a message. */

@@ -39,6 +39,15 @@ bool ledger_open_store(struct ledger *ledger, const char *state_dir, struct buf 
     return ledger->store != NULL;
 }
 
+bool gate_rotate_journal(const char *state_dir, struct buf *ret_error)
+{
+    struct ledger ledger;
+    bool done = ledger_open(&ledger, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
+                journal_rotate(ledger.journal, ret_error);
+    ledger_close(&ledger);
+    return done;
+}
+
 void ledger_close(struct ledger *ledger)
 {
     store_close(ledger->store);

@@ -178,8 +178,7 @@ static bool make_room(struct journal *journal, struct ending *ending, struct buf
 bool journal_rotate(struct journal *journal, struct buf *ret_error)
 {
     struct ending ending;
-    bool done =
-        journal->count == 0 && !is_broken(journal, ret_error) && journal_file_lock(&journal->file, ret_error);
+    bool done = !is_broken(journal, ret_error) && journal_file_lock(&journal->file, ret_error);
     if (done) {
         /* An empty file, or one that was rotated just now, has nothing to give up. */
         done = ending_find(journal, &ending, ret_error) &&

@@ -107,7 +107,7 @@ MUST_USE bool journal_commit(struct journal *journal, bool flush, struct buf *re
 void journal_unstage(struct journal *journal);
 
 /* Begins a new part: the file gets the name of a part that is over (its own, a point, and the number of its last event),
- * and a new one opens with a boot whose detail names that event. Nothing may be staged. Other writers go over to
+ * and a new one opens with a boot whose detail names that event; what is staged stands behind it. Other writers go over to
  * the new part by themselves, also when something else (logrotate) has renamed the file. */
 MUST_USE bool journal_rotate(struct journal *journal, struct buf *ret_error);
 

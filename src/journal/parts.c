@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "journal/reader.h"
 #include "journal/tail_internal.h"
 
 static bool add_part(struct parts *parts, const struct part *part)
@@ -150,4 +152,83 @@ const struct part *parts_newest(const struct parts *parts)
         }
     }
     return newest;
+}
+
+/* ---- For readers ---- */
+
+static bool add_file(struct journal_parts *parts, const char *dir, const char *name, uint64_t last_seq)
+{
+    size_t room = strlen(dir) + strlen(name) + 2;
+    char *path = malloc(room);
+    if (path == NULL) {
+        return false;
+    }
+    (void)snprintf(path, room, "%s/%s", dir, name);
+    parts->files[parts->count] = path;
+    parts->last_seq[parts->count++] = last_seq;
+    return true;
+}
+
+/* From the newest back to the oldest, then turned round. */
+static bool link_parts(const struct parts *found, const char *dir, const char *name,
+                       struct journal_parts *parts)
+{
+    const struct part *part = parts_named(found, name), *oldest = NULL;
+    bool done = true;
+    if (part == NULL) {
+        /* Not begun yet: what came before is its past all the same. */
+        done = add_file(parts, dir, name, 0);
+        part = parts_newest(found);
+    }
+    for (size_t i = 0; i < found->count && part != NULL && done; i++) {
+        done = add_file(parts, dir, part->name, part->last.seq);
+        oldest = part;
+        part = parts_before(found, part);
+    }
+    parts->missing = oldest != NULL && part == NULL ? oldest->previous.seq : 0;
+    for (size_t i = 0, j = parts->count; i + 1 < j; i++) {
+        const char *file = parts->files[i];
+        uint64_t seq = parts->last_seq[i];
+        j--;
+        parts->files[i] = parts->files[j];
+        parts->last_seq[i] = parts->last_seq[j];
+        parts->files[j] = file;
+        parts->last_seq[j] = seq;
+    }
+    return done;
+}
+
+bool journal_parts_find(const char *dir, const char *name, struct journal_parts *ret_parts,
+                        struct buf *ret_error)
+{
+    struct parts found = {0};
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool listed = fd >= 0 && parts_list(fd, name, &found, ret_error);
+    if (fd >= 0) {
+        (void)close(fd);
+    }
+    if (fd >= 0 && !listed) {
+        return false;
+    }
+    struct journal_parts parts = {.files = calloc(found.count + 1, sizeof(*parts.files)),
+                                  .last_seq = calloc(found.count + 1, sizeof(*parts.last_seq))};
+    bool done = parts.files != NULL && parts.last_seq != NULL && link_parts(&found, dir, name, &parts);
+    parts_finish(&found);
+    if (!done) {
+        buf_printf(ret_error, "journal '%s': out of memory", name);
+        journal_parts_finish(&parts);
+        return false;
+    }
+    *ret_parts = parts;
+    return true;
+}
+
+void journal_parts_finish(struct journal_parts *parts)
+{
+    for (size_t i = 0; i < parts->count; i++) {
+        free((char *)(uintptr_t)parts->files[i]);
+    }
+    free(parts->files);
+    free(parts->last_seq);
+    *parts = (struct journal_parts){0};
 }

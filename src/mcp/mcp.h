@@ -35,7 +35,7 @@ struct proxy_options {
  */
 #define PROXY_UNABLE 2
 
-/* Runs until either side ends, or SIGTERM or SIGINT. SIGHUP reloads the gate. Returns the exit code to pass
+/* Runs until either side ends, or SIGTERM or SIGINT. SIGHUP reloads the gate, SIGUSR1 rotates its journal. Returns the exit code to pass
  * on: the child's, 128 + its signal, or PROXY_UNABLE with the reason told through `say` when it could not be
  * started. Ignores SIGPIPE for the whole process. */
 int proxy_run(const struct proxy_options *options);

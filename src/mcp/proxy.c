@@ -14,6 +14,7 @@
 #include "process/child.h"
 
 /* The journal's flush, the store, held calls. A grant is noticed within this. */
+#define SIGNALS 4 /* that are handled */
 #define TICK_MS 100
 
 /* A side is not read while more than this waits to be written to the other, or to itself. */
@@ -46,7 +47,7 @@ struct proxy {
     struct link *client, *server; /* these two, as links */
     struct child child;
     uv_timer_t tick, drain;
-    uv_signal_t signals[3];
+    uv_signal_t signals[SIGNALS];
     size_t left[2];    /* for the client and for the server, at the last tick */
     uint64_t moved_ms; /* when either last read some of it, or the server said something */
     unsigned drains_left;
@@ -158,7 +159,7 @@ static void close_all(struct proxy *p)
     child_close(&p->child);
     close_handle((uv_handle_t *)&p->tick);
     close_handle((uv_handle_t *)&p->drain);
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SIGNALS; i++) {
         close_handle((uv_handle_t *)&p->signals[i]);
     }
 }
@@ -316,11 +317,24 @@ static void tick(uv_timer_t *timer)
     look_around(p);
 }
 
+static void rotate(const struct session_options *session)
+{
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (!gate_rotate(session->gate, &error) && session->say != NULL) {
+        buf_byte(&error, '\0');
+        session->say(error.ptr);
+    }
+    buf_finish(&error);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct proxy *p = handle->data;
     if (number == SIGHUP) {
         (void)gate_reload(p->options->session.gate);
+    } else if (number == SIGUSR1) {
+        rotate(&p->options->session);
     } else {
         leave(p, p->leaving ? 0 : END_WAIT_TOLD_MS);
     }
@@ -330,11 +344,11 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static void start_handles(struct proxy *p)
 {
-    static const int numbers[3] = {SIGHUP, SIGTERM, SIGINT};
+    static const int numbers[SIGNALS] = {SIGHUP, SIGUSR1, SIGTERM, SIGINT};
     (void)uv_timer_init(&p->loop, &p->tick);
     (void)uv_timer_init(&p->loop, &p->drain);
     p->tick.data = p->drain.data = p;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SIGNALS; i++) {
         (void)uv_signal_init(&p->loop, &p->signals[i]);
         p->signals[i].data = p;
         (void)uv_signal_start(&p->signals[i], on_signal, numbers[i]);

@@ -38,6 +38,13 @@ def run(*argv, stdin="", code=None, what=None):
     return done
 
 
+def until(true, seconds=20):
+    """Waits for what another process does."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.02)
+
+
 class Folder:
     """A folder of files for one test, and the working directory of nothing: names are absolute."""
 
@@ -342,6 +349,69 @@ def test_strange_names():
             run("approve", "abcde", "--as", name, "--state", state, code=1, what=f"{name!r} is one")
 
 
+def test_journal_parts():
+    """A journal in parts reads as one: rotated by the command, by a signal, by size and by logrotate, under a gate."""
+    with Folder() as f:
+        gate = Gate(f, f.write("p.json", [DENY_RM, ALLOW_LS]), "--journal-max-size", "64K")
+        state = ["--state", gate.state]
+        journal = os.path.join(gate.state, "journal.jsonl")
+        parts = lambda: sorted(n for n in os.listdir(gate.state) if n.startswith("journal.jsonl"))
+        gate.call("rm")
+        run("journal", "rotate", *state, code=0)
+        gate.call("rm")
+        os.kill(gate.process.pid, signal.SIGUSR1)
+        until(lambda: len(parts()) == 3)
+        gate.call("rm")
+        os.rename(journal, journal + ".1")
+        gate.call("rm")
+        check("a gate goes on through rotations", gate.process.poll() is None and len(parts()) == 4, parts())
+        run("journal", "verify", *state, code=0)
+        stats = lambda: {s["rule"]: s for s in json.loads(run("stats", "--format", "json", *state, code=0).stdout)}
+        check("stats over the parts", stats()["no-rm"]["deny"] == 4, stats())
+        shown = run("journal", "show", "--format", "json", *state, code=0).stdout.splitlines()
+        events = [json.loads(line) for line in shown]
+        check("show over the parts", [e["seq"] for e in events] == list(range(1, len(events) + 1)), shown)
+        check("each part names the last event of the one before",
+              [e["detail"]["previous"] for e in events if "previous" in e.get("detail", {})] ==
+              [{"hash": events[i - 1]["hash"], "seq": events[i - 1]["seq"]} for i, e in enumerate(events)
+               if e["kind"] == "system.boot" and "anchor" in e["detail"] and i > 0], shown)
+        check("times are UTC in JSON", all(e["ts"].endswith("Z") for e in events))
+        check("--tail", run("journal", "show", "--format", "json", "--tail", "2", *state).stdout.splitlines() == shown[-2:])
+        run("journal", "show", "--tail", "0", *state, code=2)
+        run("journal", "show", "--since", "yesterday", *state, code=2)
+        check("--until", run("journal", "show", "--until", "2020-01-01", *state, code=0).stdout == "")
+        cut = events[len(events) // 2]["ts"]
+        check("--since a time of an event", run("journal", "show", "--format", "json", "--since", cut, *state).stdout
+              .splitlines() == [line for line, e in zip(shown, events) if e["ts"] >= cut])
+        check("--since an hour ago", len(run("journal", "show", "--since", "1h", *state).stdout.splitlines()) == len(shown))
+        utc, east = (subprocess.run([CALLGATE, "journal", "show", "--tail", "1", *state], capture_output=True, text=True,
+                                    env={"TZ": zone}).stdout[:16] for zone in ("UTC0", "XST-5"))
+        check("local times for people", utc == events[-1]["ts"][:16].replace("T", " ") and east != utc, (utc, east))
+
+        watching = subprocess.Popen([CALLGATE, "journal", "show", "--follow", "--tail", "1", "--format", "json", *state],
+                                    stdout=subprocess.PIPE, text=True)
+        first = json.loads(watching.stdout.readline())
+        gate.call("ls", {"text": "x" * 60000})
+        gate.call("ls", {"text": "y" * 60000})  # too long for one part together
+        seen = [first["seq"]] + [json.loads(watching.stdout.readline())["seq"] for _ in range(2)]
+        watching.kill()
+        watching.wait()
+        watching.stdout.close()
+        check("--follow goes over to the next part", seen == list(range(first["seq"], first["seq"] + 3)), seen)
+        gate.close()
+        check("no part is longer than it may be", all(os.stat(os.path.join(gate.state, n)).st_size <= 64 << 10 for n in parts()))
+        run("journal", "verify", *state, code=0)
+        check("stats go on over the parts", stats()["no-rm"]["deny"] == 4 and stats()["ls"]["allow"] == 2, stats())
+        os.rename(journal, journal + ".old")  # while no gate runs: the next one goes on all the same
+        gate = Gate(f, f.path + "/p.json")
+        gate.close()
+        run("journal", "verify", *state, code=0)
+        named = min((n for n in parts() if n[-1].isdigit()), key=lambda n: int(n.rsplit(".", 1)[1]) if len(n) > 20 else 1 << 60)
+        os.remove(os.path.join(gate.state, named))
+        done = run("journal", "verify", *state, code=0)
+        check("a part that is missing is told", "follows event" in done.stderr, done.stderr)
+
+
 def test_running_gate():
     with Folder() as f:
         policy = f.write("p.json", [DENY_RM, ALLOW_LS])
@@ -533,6 +603,7 @@ test_kinds_of_files()
 test_few_descriptors_and_little_memory()
 if SERVER:
     test_running_gate()
+    test_journal_parts()
     test_no_weakening()
     test_reload_under_load()
     test_unread_messages()

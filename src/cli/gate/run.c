@@ -1,5 +1,6 @@
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -38,15 +39,18 @@ static const char usage[] =
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
     "  --journal WHICH       required (default: a call that cannot be recorded is denied) or optional\n"
-    "  --record-outcomes WHICH  on (default: an event says how each call that ran has ended) or off\n\n"
-    "SIGHUP loads the policies again. Exit: the server's exit code, 128 and its signal, or 2 when it could\n"
+    "  --record-outcomes WHICH  on (default: an event says how each call that ran has ended) or off\n"
+    "  --journal-max-size N  bytes (K, M, G): a journal that would be longer is rotated (default: never)\n\n"
+    "SIGHUP loads the policies again; SIGUSR1 rotates the journal. Exit: the server's exit code, 128 and its "
+    "signal, or 2 when it could\n"
     "not be started.\n";
 
-#define THREAD_BYTES 16
-#define HOLD_MOST_MS 86400000u
+#define THREAD_BYTES       16
+#define HOLD_MOST_MS       86400000u
+#define JOURNAL_SIZE_LEAST 65536u
 
 struct run_options {
-    const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *outcomes;
+    const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
     bool remote, no_weakening, confine;
     struct option_list methods;
     struct confine_options confined;
@@ -109,6 +113,27 @@ static bool read_fsync(const char *text, enum journal_fsync *ret_mode)
     return false;
 }
 
+/* A size in bytes, with K, M or G behind it for powers of 1,024. */
+static bool read_size(const char *text, uint64_t *ret_size)
+{
+    char digits[16];
+    size_t len = strspn(text, "0123456789");
+    const char *unit = len > 0 && text[len] != '\0' ? strchr("KMG", text[len]) : "";
+    int64_t number = 0;
+    if (len >= sizeof(digits) || unit == NULL || (text[len] != '\0' && text[len + 1] != '\0')) {
+        return false;
+    }
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    unsigned shift = text[len] == 'K' ? 10 : text[len] == 'M' ? 20 : text[len] == 'G' ? 30 : 0;
+    if (!option_number(digits, 1, INT64_MAX >> 30, &number) ||
+        (uint64_t)number << shift < JOURNAL_SIZE_LEAST) {
+        return false;
+    }
+    *ret_size = (uint64_t)number << shift;
+    return true;
+}
+
 /* Fills what goes to the gate and the proxy by value. -1 or an exit code. */
 static int settle(const struct run_options *own, struct gate_options *gate, struct proxy_options *proxy)
 {
@@ -129,6 +154,10 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     proxy->session.outcomes_off = own->outcomes != NULL && strcmp(own->outcomes, "off") == 0;
     if (own->outcomes != NULL && !proxy->session.outcomes_off && strcmp(own->outcomes, "on") != 0) {
         return usage_error(command, "--record-outcomes is on or off");
+    }
+    if (own->journal_max_size != NULL && !read_size(own->journal_max_size, &gate->journal_max_size)) {
+        return usage_error(command,
+                           "--journal-max-size is a number of bytes, or 100K, 100M, 1G; at least 64K");
     }
     proxy->session.hold_for_ms = 55000;
     if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
@@ -248,6 +277,7 @@ static int run(int argc, char **argv)
         {"fsync", OPTION_VALUE, &own.fsync},
         {"journal", OPTION_VALUE, &own.journal},
         {"record-outcomes", OPTION_VALUE, &own.outcomes},
+        {"journal-max-size", OPTION_VALUE, &own.journal_max_size},
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"allow-method", OPTION_LIST, &own.methods},

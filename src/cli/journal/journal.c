@@ -1,29 +1,45 @@
+/* callgate journal: shows, verifies and rotates what was recorded. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "cli/calls/approvals.h"
 #include "cli/commands.h"
 #include "cli/journal/journal_show.h"
 #include "cli/journal/journals.h"
+#include "cli/journal/times.h"
 #include "cli/options.h"
+#include "journal/journal.h"
+
+#define TAIL_MOST 100000
 
 static const char usage[] =
     "usage: callgate journal show [--decisions] [--denied] [--calls] [--session CHANNEL[/THREAD]]\n"
+    "                             [--since TIME] [--until TIME] [--tail N] [--follow] [--format text|json]\n"
     "                             [--state DIR] [FILE...]\n"
     "       callgate journal verify [--head FILE] [--state DIR] [FILE...]\n"
-    "       callgate journal head [--state DIR] [FILE]\n\n"
-    "show    prints the events for a person, one a line; of an input its beginning\n"
+    "       callgate journal head [--state DIR] [FILE]\n"
+    "       callgate journal rotate [--state DIR]\n\n"
+    "show    prints the events for a person, one a line, in local time; of an input its beginning\n"
     "verify  checks that nobody changed, removed, added or moved an event; several files are one chain, in "
     "order\n"
     "head    prints the hash and number of the last event: keep it elsewhere, and verify --head tells a "
     "journal\n"
-    "        whose end was cut off\n\n"
+    "        whose end was cut off\n"
+    "rotate  ends the file and begins a new one, which names the last event of it; gates that run go over to "
+    "it\n\n"
     "  --decisions           only what was decided\n"
     "  --denied              only what was denied\n"
     "  --calls               the calls themselves as JSON, one a line, as `callgate explain` reads them\n"
-    "  --session CHANNEL[/THREAD]  only what belongs to this session\n\n"
-    "Without FILE, the journal of the state directory (default: ~/.local/state/callgate).\n\n"
-    "Exit: 0 shown or verified, 1 a fault, 2 could not be done.\n";
+    "  --session CHANNEL[/THREAD]  only what belongs to this session\n"
+    "  --since, --until TIME from then on, before then: 2026-11-30, 2026-11-30T12:30 (local; with Z: UTC), "
+    "15m, 2h, 7d\n"
+    "  --tail N              only the last N\n"
+    "  --follow              and then what comes, until it is interrupted\n"
+    "  --format json         the events as they stand in the journal, in UTC\n\n"
+    "Without FILE, the journal of the state directory with all of its parts (default: "
+    "~/.local/state/callgate).\n\n"
+    "Exit: 0 shown, verified or rotated, 1 a fault, 2 could not be done.\n";
 
 static void tell_fault(const struct journal_fault *fault)
 {
@@ -59,6 +75,10 @@ static int verify(const char *const *files, size_t count, const char *head_file)
         }
         buf_byte(&out, '\n');
         code = print(&out);
+        if (report.continues > 0) {
+            say("the first of them is a part that follows event %llu, which no file before it holds",
+                (unsigned long long)report.continues);
+        }
     }
     buf_finish(&head);
     buf_finish(&error);
@@ -83,42 +103,124 @@ static int head(const char *file)
     return code;
 }
 
+static int rotate(const char *state)
+{
+    struct buf dir, error;
+    int code = EXIT_UNABLE;
+    buf_init(&dir, 64u << 10);
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool known = state != NULL || gate_default_state_dir(&dir);
+    buf_byte(&dir, '\0');
+    if (!known || !buf_ok(&dir)) {
+        say("the home directory cannot be told; name a state directory");
+    } else if (gate_rotate_journal(state != NULL ? state : dir.ptr, &error)) {
+        code = EXIT_YES;
+    } else {
+        say("%.*s", SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&dir);
+    buf_finish(&error);
+    return code;
+}
+
+enum verb {
+    VERB_NONE = -1,
+    VERB_SHOW,
+    VERB_VERIFY,
+    VERB_HEAD,
+    VERB_ROTATE,
+    VERB_COUNT,
+};
+
+static enum verb verb_named(const char *name)
+{
+    static const char *const names[VERB_COUNT] = {"show", "verify", "head", "rotate"};
+    for (int i = 0; i < VERB_COUNT; i++) {
+        if (strcmp(names[i], name) == 0) {
+            return (enum verb)i;
+        }
+    }
+    return VERB_NONE;
+}
+
+struct own {
+    struct shown shown;
+    const char *state, *head_file, *since, *until, *tail;
+    char since_ts[CLOCK_ISO_SIZE], until_ts[CLOCK_ISO_SIZE];
+};
+
+static bool read_time(const char *text, int64_t now, char ts[CLOCK_ISO_SIZE], const char **ret_time)
+{
+    if (text != NULL && !times_read(text, now, ts)) {
+        return false;
+    }
+    *ret_time = text != NULL ? ts : NULL;
+    return true;
+}
+
+/* -1, or an exit code after saying what is wrong. */
+static int check_own(struct own *own, enum verb verb, const struct options *options, size_t count)
+{
+    struct journal_filter *filter = &own->shown.filter;
+    const struct command *command = &command_journal;
+    int64_t now = clock_wall_ms(), tail = 0;
+    own->shown.json = options->json;
+    bool narrows = filter->denied || filter->decisions || own->shown.calls || filter->session != NULL ||
+                   own->since != NULL || own->until != NULL || own->tail != NULL || own->shown.follow;
+    if (verb == VERB_NONE || (verb == VERB_HEAD && count > 1) || (verb == VERB_ROTATE && count > 0)) {
+        return usage_error(command, "say 'show [FILE...]', 'verify [FILE...]', 'head [FILE]' or 'rotate'");
+    }
+    if ((own->head_file != NULL && verb != VERB_VERIFY) ||
+        ((narrows || options->json) && verb != VERB_SHOW)) {
+        return usage_error(command, "'%s' does not take this option", options->argv[0]);
+    }
+    if (!read_time(own->since, now, own->since_ts, &filter->since) ||
+        !read_time(own->until, now, own->until_ts, &filter->until)) {
+        return usage_error(command,
+                           "a time is 2026-11-30, 2026-11-30T12:30, with Z for UTC, or 15m, 2h, 7d ago");
+    }
+    if (own->tail != NULL && !option_number(own->tail, 1, TAIL_MOST, &tail)) {
+        return usage_error(command, "--tail takes a number from 1 to %d", TAIL_MOST);
+    }
+    own->shown.tail = (size_t)tail;
+    return -1;
+}
+
 static int run(int argc, char **argv)
 {
     struct options options;
-    struct shown shown = {0};
-    const char *head_file = NULL, *state = NULL;
-    const struct option_spec own[] = {
-        {"head", OPTION_VALUE, &head_file},           {"state", OPTION_VALUE, &state},
-        {"denied", OPTION_FLAG, &shown.denied},       {"session", OPTION_VALUE, &shown.session},
-        {"decisions", OPTION_FLAG, &shown.decisions}, {"calls", OPTION_FLAG, &shown.calls},
+    struct own own = {0};
+    struct journal_filter *filter = &own.shown.filter;
+    const struct option_spec specs[] = {
+        {"head", OPTION_VALUE, &own.head_file},      {"denied", OPTION_FLAG, &filter->denied},
+        {"session", OPTION_VALUE, &filter->session}, {"decisions", OPTION_FLAG, &filter->decisions},
+        {"calls", OPTION_FLAG, &own.shown.calls},    {"since", OPTION_VALUE, &own.since},
+        {"until", OPTION_VALUE, &own.until},         {"tail", OPTION_VALUE, &own.tail},
+        {"follow", OPTION_FLAG, &own.shown.follow},  {"state", OPTION_VALUE, &own.state},
     };
-    int code = options_read(&options, &command_journal, argc, argv, 0, own, 6);
+    int code = options_read(&options, &command_journal, argc, argv, TAKES_FORMAT, specs,
+                            sizeof(specs) / sizeof(*specs));
     if (code != -1) {
         return code;
     }
-    const char *verb = options.argc > 0 ? options.argv[0] : "";
+    enum verb verb = options.argc > 0 ? verb_named(options.argv[0]) : VERB_NONE;
     size_t count = options.argc > 0 ? (size_t)options.argc - 1 : 0;
-    bool is_verify = strcmp(verb, "verify") == 0, is_head = strcmp(verb, "head") == 0,
-         is_show = strcmp(verb, "show") == 0,
-         narrows = shown.denied || shown.decisions || shown.calls || shown.session != NULL;
     struct journals journals = {0};
-    if ((!is_verify && !is_head && !is_show) || (is_head && count > 1)) {
-        code = usage_error(&command_journal, "say 'show [FILE...]', 'verify [FILE...]' or 'head [FILE]'");
-    } else if ((head_file != NULL && !is_verify) || (narrows && !is_show)) {
-        code = usage_error(&command_journal, "'%s' does not take this option", verb);
-    } else {
-        code =
-            journals_find(&journals, &command_journal, (const char *const *)options.argv + 1, count, state);
+    code = check_own(&own, verb, &options, count);
+    if (code == -1) {
+        code = journals_find(&journals, &command_journal, (const char *const *)options.argv + 1, count,
+                             own.state);
     }
     if (code == -1) {
-        code = is_verify ? verify(journals.files, journals.count, head_file)
-               : is_show ? journal_show(journals.files, journals.count, &shown)
-                         : head(journals.files[0]);
+        code = verb == VERB_VERIFY   ? verify(journals.files, journals.count, own.head_file)
+               : verb == VERB_SHOW   ? journal_show(journals.files, journals.count, &own.shown)
+               : verb == VERB_ROTATE ? rotate(own.state)
+                                     : head(journals.files[journals.count - 1]);
     }
     journals_finish(&journals);
     options_finish(&options);
     return code;
 }
 
-const struct command command_journal = {"journal", "show or verify a journal, or print its head", usage, run};
+const struct command command_journal = {"journal", "show, verify or rotate a journal, or print its head",
+                                        usage, run};

@@ -2,14 +2,15 @@
 #ifndef CLI_JOURNAL_SHOW_H
 #define CLI_JOURNAL_SHOW_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "journal/reader.h"
 
-/* Which events. */
+/* Which events, and how. */
 struct shown {
-    bool decisions, denied;
-    bool calls;          /* as calls, for `explain`: only decisions */
-    const char *session; /* CHANNEL or CHANNEL/THREAD; NULL: every one */
+    struct journal_filter filter;
+    bool calls;  /* as calls, for `explain`: only decisions */
+    bool json;   /* as they stand in the journal */
+    bool follow; /* and then what comes, until it is interrupted */
+    size_t tail; /* only the last ones; 0: all */
 };
 
 int journal_show(const char *const *files, size_t count, const struct shown *shown);

@@ -1,39 +1,46 @@
+/* Finds the journals that a command is about. */
 #include "cli/journal/journals.h"
 
 #include "cli/options.h"
 #include "gate/state.h"
 
-/* The journal of the state directory, which --state names or else is this user's own. */
-static bool default_journal(const char *state, struct buf *ret_file)
+/* The parts of the journal in the state directory, which --state names or else is this user's own. */
+static int find_own(struct journals *journals, const struct command *command, const char *state)
 {
+    struct buf dir, error;
+    int code = -1;
+    buf_init(&dir, 64u << 10);
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool known = state != NULL || gate_default_state_dir(&dir);
     if (state != NULL) {
-        buf_text(ret_file, state);
-    } else if (!gate_default_state_dir(ret_file)) {
-        return false;
+        buf_text(&dir, state);
     }
-    buf_text(ret_file, "/" STATE_JOURNAL);
-    buf_byte(ret_file, '\0');
-    return buf_ok(ret_file);
+    buf_byte(&dir, '\0');
+    if (!known || !buf_ok(&dir)) {
+        code = usage_error(command, "the home directory cannot be told; name a journal");
+    } else if (!journal_parts_find(dir.ptr, STATE_JOURNAL, &journals->parts, &error)) {
+        say("%.*s", SLICE_FMT(buf_message(&error)));
+        code = EXIT_UNABLE;
+    } else {
+        journals->files = journals->parts.files;
+        journals->count = journals->parts.count;
+    }
+    buf_finish(&dir);
+    buf_finish(&error);
+    return code;
 }
 
 int journals_find(struct journals *ret_journals, const struct command *command, const char *const *files,
                   size_t count, const char *state)
 {
     *ret_journals = (struct journals){.files = files, .count = count};
-    buf_init(&ret_journals->path, 64u << 10);
     if (count > 0) {
         return state != NULL ? usage_error(command, "name journals, or a state directory, not both") : -1;
     }
-    if (!default_journal(state, &ret_journals->path)) {
-        return usage_error(command, "the home directory cannot be told; name a journal");
-    }
-    ret_journals->only = ret_journals->path.ptr;
-    ret_journals->files = &ret_journals->only;
-    ret_journals->count = 1;
-    return -1;
+    return find_own(ret_journals, command, state);
 }
 
 void journals_finish(struct journals *journals)
 {
-    buf_finish(&journals->path);
+    journal_parts_finish(&journals->parts);
 }

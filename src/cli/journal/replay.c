@@ -3,10 +3,10 @@
 #include "base/utf8.h"
 #include "cli/calls/calls.h"
 #include "cli/commands.h"
-#include "cli/journal/decided.h"
 #include "cli/journal/journals.h"
 #include "cli/options.h"
 #include "journal/journal.h"
+#include "journal/reader.h"
 
 static const char usage[] =
     "usage: callgate replay --policy [TIER=]NEW... [OPTION...] [JOURNAL...]\n\n"
@@ -30,7 +30,7 @@ struct replay {
 };
 
 /* Whether the call that was put together again is the one that was judged. */
-static bool is_exact(struct replay *replay, const struct decided *event)
+static bool is_exact(struct replay *replay, const struct journal_event *event)
 {
     uint8_t hash[HASH_SIZE];
     char hex[HASH_HEX + 1];
@@ -69,7 +69,7 @@ static void write_side(struct buf *out, bool json, const char *kind, struct slic
     }
 }
 
-static void write_flip(struct replay *replay, const struct decided *event, bool weaker, bool exact)
+static void write_flip(struct replay *replay, const struct journal_event *event, bool weaker, bool exact)
 {
     struct buf *out = &replay->out;
     const struct decision *decision = &replay->judge.decision;
@@ -106,7 +106,7 @@ static void write_flip(struct replay *replay, const struct decided *event, bool 
 
 /* A call that people approved was `require` before they did: it flips only when the new policy does not ask.
  */
-static bool same(const struct replay *replay, const struct decided *event)
+static bool same(const struct replay *replay, const struct journal_event *event)
 {
     const struct decision *decision = &replay->judge.decision;
     uint32_t was = kind_of(event->outcome);
@@ -117,10 +117,10 @@ static bool same(const struct replay *replay, const struct decided *event)
            event->rule.len && slice_eq(policy_text(replay->judge.policy, decision->rule->id), event->rule);
 }
 
-static void one_event(struct replay *replay, const struct decided *event)
+static void one_event(struct replay *replay, const struct journal_event *event)
 {
     buf_reset(&replay->call);
-    decided_write_call(&replay->call, event);
+    journal_event_call(&replay->call, event);
     judge_text(&replay->judge, buf_slice_of(&replay->call));
     bool exact = is_exact(replay, event);
     replay->events++;
@@ -136,21 +136,24 @@ static void one_event(struct replay *replay, const struct decided *event)
 
 static int replay_files(struct replay *replay, const char *const *files, size_t count)
 {
-    struct decided_reader reader;
-    for (size_t i = 0; i < count; i++) {
-        enum decided_result result;
-        if (!decided_open(&reader, files[i])) {
-            return EXIT_UNABLE;
+    const struct journal_filter filter = {.decisions = true};
+    const struct journal_event *event;
+    struct buf error;
+    enum journal_read result = JOURNAL_READ_FAILED;
+    buf_init_message(&error, MESSAGE_BYTES);
+    struct journal_reader *reader = journal_reader_open(files, count, &filter, &error);
+    while (reader != NULL && (result = journal_reader_next(reader, &event, &error)) == JOURNAL_READ_EVENT) {
+        if (event->call_hash.len > 0) { /* a call that could not even be read has none */
+            one_event(replay, event);
         }
-        while ((result = decided_next(&reader)) == DECIDED_ONE) {
-            if (reader.event.call_hash.len) { /* a call that could not even be read has none */
-                one_event(replay, &reader.event);
-            }
-        }
-        decided_close(&reader);
-        if (result == DECIDED_FAILED) {
-            return EXIT_UNABLE;
-        }
+    }
+    journal_reader_close(reader);
+    if (result != JOURNAL_READ_END) {
+        say("%.*s", SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&error);
+    if (result != JOURNAL_READ_END) {
+        return EXIT_UNABLE;
     }
     if (!replay->json) {
         buf_printf(&replay->out,

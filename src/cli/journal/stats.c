@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/journal/counts.h"
+#include "cli/journal/counted.h"
 #include "cli/options.h"
 
 static const char usage[] =
@@ -10,7 +10,7 @@ static const char usage[] =
     "Tells how often each rule decided, and when last, from the journal of the state directory.\n"
     "`callgate check --stats` lists the rules of a policy that never did.\n";
 
-static void write_one(struct buf *out, bool json, struct slice rule, const struct count *count)
+static void write_one(struct buf *out, bool json, struct slice rule, const struct journal_count *count)
 {
     if (json) {
         buf_text(out, "{\"rule\":");
@@ -29,7 +29,7 @@ static void write_one(struct buf *out, bool json, struct slice rule, const struc
 static int run(int argc, char **argv)
 {
     struct options options;
-    struct counts counts;
+    struct journal_counts counts;
     struct buf out;
     int code = options_read(&options, &command_stats, argc, argv,
                             TAKES_STATE | STATE_IS_THERE | TAKES_FORMAT | TAKES_NO_WORDS, NULL, 0);
@@ -38,7 +38,7 @@ static int run(int argc, char **argv)
     }
     buf_init(&out, (size_t)1 << 30);
     code = EXIT_UNABLE;
-    if (counts_read(&counts, options.state_dir)) {
+    if (counted_read(&counts, options.state_dir)) {
         if (options.json) {
             buf_byte(&out, '[');
         } else {
@@ -55,7 +55,7 @@ static int run(int argc, char **argv)
         }
         code = print(&out);
     }
-    counts_finish(&counts);
+    journal_counts_finish(&counts);
     buf_finish(&out);
     options_finish(&options);
     return code;

@@ -4,7 +4,7 @@
 #include "analysis/analysis.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
-#include "cli/journal/counts.h"
+#include "cli/journal/counted.h"
 #include "cli/options.h"
 #include "cli/policy/sarif.h"
 
@@ -132,12 +132,12 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
 static bool add_unused(const struct policy *policy, const char *state_dir, const char *since,
                        struct findings *warnings)
 {
-    struct counts counts;
-    bool read = counts_read(&counts, state_dir);
+    struct journal_counts counts;
+    bool read = counted_read(&counts, state_dir);
     for (uint32_t i = 0; read && i < policy->rule_count; i++) {
         const struct rule *rule = &policy->rules[i];
         struct slice id = policy_text(policy, rule->id);
-        struct count count = counts_of(&counts, id);
+        struct journal_count count = journal_counts_of(&counts, id);
         if (count.last[0] != '\0' && strcmp(count.last, since) >= 0) {
             continue;
         }
@@ -153,7 +153,7 @@ static bool add_unused(const struct policy *policy, const char *state_dir, const
         f->column = rule->column;
         f->rule = id;
     }
-    counts_finish(&counts);
+    journal_counts_finish(&counts);
     return read;
 }
 

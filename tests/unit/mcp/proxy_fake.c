@@ -127,6 +127,14 @@ void gate_withdraw(struct gate *gate, const struct held *held)
     fflush(gate->log);
 }
 
+bool gate_rotate(struct gate *gate, struct buf *ret_error)
+{
+    (void)ret_error;
+    fprintf(gate->log, "rotate\n");
+    fflush(gate->log);
+    return true;
+}
+
 bool gate_reload(struct gate *gate)
 {
     fprintf(gate->log, "reload\n");
