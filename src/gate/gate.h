@@ -27,9 +27,9 @@ struct gate_options {
     unsigned readings_flags;       /* READINGS_REMOTE */
     enum journal_fsync fsync;
     uint64_t journal_max_size; /* bytes; a journal that would be longer is rotated; 0: no limit */
-    bool journal_optional; /* --journal=optional: a journal that cannot be written denies nothing */
-    bool no_weakening;     /* refuse a reload that decides anything less strictly than the baseline */
-    bool brief;            /* one call and gone (a hook): not entered in status, no lint, no boot event, and
+    bool journal_optional;     /* --journal=optional: a journal that cannot be written denies nothing */
+    bool no_weakening;         /* refuse a reload that decides anything less strictly than the baseline */
+    bool brief; /* one call and gone (a hook): not entered in status, no lint, no boot event, and
                               the store of approvals is opened only for a call that needs people */
     bool
         tells_authored; /* fill in outcome.authored_in_every_reading: what a surface asks before it says more than
