@@ -111,7 +111,7 @@ stamp=.venv/installed
 if [ ! -e "$stamp" ] || [ tools/requirements.txt -nt "$stamp" ]; then
 	rm -rf .venv
 	quietly "making a Python environment in .venv" python3 -m venv .venv
-	quietly "installing clang-format and clang-tidy from PyPI" .venv/bin/pip install --quiet \
+	quietly "installing clang-format, clang-tidy and ada-url from PyPI" .venv/bin/pip install --quiet \
 		--disable-pip-version-check --require-hashes --only-binary :all: -r tools/requirements.txt
 	touch "$stamp"
 fi

@@ -238,10 +238,12 @@ static bool keep_effects(struct sink *sink, const struct command_word *words, ui
 bool sink_add(struct sink *sink, const struct command_word *words, uint32_t count, bool open, uint32_t at,
               unsigned shells)
 {
-    if (!refuse_builtins(sink, words, count, at)) {
+    /* Of most commands nothing more is known than their words. */
+    bool named = is_opaque(&words[0]) || name_flags(name_base(words[0].text)) != 0;
+    if (named && !refuse_builtins(sink, words, count, at)) {
         return false;
     }
-    enum shell_form form = shell_form(words, count, open);
+    enum shell_form form = named ? shell_form(words, count, open) : SHELL_NONE;
     if (form == SHELL_BAD) {
         return sink_refuse(sink, at, "a shell's '-c' in a form that is not read");
     }
@@ -260,7 +262,7 @@ bool sink_add(struct sink *sink, const struct command_word *words, uint32_t coun
         }
     }
     command.flags |= command.known < count || open ? (uint32_t)COMMAND_OPEN : 0;
-    return sink_push(sink, &command) && keep_effects(sink, words, count, open);
+    return sink_push(sink, &command) && (!named || keep_effects(sink, words, count, open));
 }
 
 bool sink_add_redirection(struct sink *sink, const struct redirection *redirection)

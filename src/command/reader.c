@@ -161,6 +161,52 @@ static bool finish_command(struct scan *scan, size_t words, size_t redirections,
     return true;
 }
 
+/* A word of plain characters alone, which most are; false when it is another, and nothing is passed. */
+static bool plain_word(struct scan *scan, bool first)
+{
+    struct command_reader *reader = scan->sink->reader;
+    const char *text = scan->text;
+    size_t begin = scan->at, at = begin;
+    while (at < scan->len && word_chars[(unsigned char)text[at]] == CHAR_PLAIN) {
+        at++;
+    }
+    if ((at < scan->len && word_chars[(unsigned char)text[at]] != CHAR_END) || at == begin ||
+        reader->word_count == reader->word_cap) {
+        return false;
+    }
+    struct slice word = {text + begin, at - begin};
+    if (first && (text[begin] == '-' || text[begin] == '!' || (name_flags(word) & NAME_RESERVED) != 0)) {
+        return false;
+    }
+    reader->words[reader->word_count++] = (struct command_word){.text = word, .at = (uint32_t)begin};
+    scan->word_total++;
+    scan->at = at;
+    return true;
+}
+
+/* A word of a command, or an assignment before it. */
+static bool read_word(struct scan *scan, bool first, bool *assigned)
+{
+    struct read_word word;
+    bool assigns = false;
+    if (plain_word(scan, first)) {
+        return true;
+    }
+    if (!scan_word(scan, &word)) {
+        return false;
+    }
+    scan->word_total++;
+    if (first && (!is_assignment(scan, &word, &assigns) || (!assigns && !is_first_word(scan, &word)))) {
+        return false;
+    }
+    if (assigns) {
+        *assigned = true;
+        scan->sink->flags |= COMMAND_ASSIGNED;
+        return true;
+    }
+    return push_word(scan, &word.word);
+}
+
 /* A command, up to the separator behind it. */
 static bool read_command(struct scan *scan)
 {
@@ -168,9 +214,10 @@ static bool read_command(struct scan *scan)
     size_t words = reader->word_count, redirections = reader->redirection_count, begin = scan->at;
     bool assigned = false;
     for (;; scan_blanks(scan)) {
+        bool first = reader->word_count == words;
         char c = scan->at < scan->len ? scan->text[scan->at] : '\0';
         if ((c == '<' || c == '>' || c == '&' || is_ascii_digit(c)) && scan_at_redirection(scan)) {
-            if (reader->word_count == words) {
+            if (first) {
                 return scan_refuse(scan, scan->at, "a redirection before a command");
             }
             if (!scan_redirection(scan, true)) {
@@ -181,21 +228,7 @@ static bool read_command(struct scan *scan)
         if (scan_char(scan) == CHAR_END) {
             break;
         }
-        struct read_word word;
-        bool assigns = false;
-        if (!scan_word(scan, &word)) {
-            return false;
-        }
-        scan->word_total++;
-        if (reader->word_count == words) {
-            if (!is_assignment(scan, &word, &assigns) || (!assigns && !is_first_word(scan, &word))) {
-                return false;
-            }
-        }
-        if (assigns) {
-            assigned = true;
-            scan->sink->flags |= COMMAND_ASSIGNED;
-        } else if (!push_word(scan, &word.word)) {
+        if (!read_word(scan, first, &assigned)) {
             return false;
         }
     }

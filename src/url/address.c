@@ -55,11 +55,13 @@ static bool read_group(struct slice text, size_t *at, uint16_t *ret_group)
     return *at > begin;
 }
 
+#define NO_GAP 9u
+
 /* The groups of an address, the last two as IPv4 where they are written so; *ret_gap is the number of groups
- * before `::`, or 8 where there is none. Returns how many groups stand there; 9 when it is no address. */
+ * before `::`, or NO_GAP. Returns how many groups stand there; 9 when it is no address. */
 static unsigned read_groups(struct slice text, uint16_t groups[8], unsigned *ret_gap)
 {
-    unsigned count = 0, gap = 8;
+    unsigned count = 0, gap = NO_GAP;
     size_t at = 0;
     uint8_t tail[4];
     if (text.len >= 2 && text.ptr[0] == ':' && text.ptr[1] == ':') {
@@ -85,7 +87,7 @@ static unsigned read_groups(struct slice text, uint16_t groups[8], unsigned *ret
             return 9;
         }
         if (text.ptr[at] == ':') {
-            if (gap != 8) {
+            if (gap != NO_GAP) {
                 return 9;
             }
             gap = count;
@@ -101,7 +103,7 @@ bool url_read_ipv6(struct slice text, uint16_t ret_groups[8])
     uint16_t groups[8] = {0};
     unsigned gap;
     unsigned count = read_groups(text, groups, &gap);
-    if (count > 8 || (gap == 8) != (count == 8)) {
+    if (count > 8 || (gap == NO_GAP) != (count == 8)) {
         return false;
     }
     memset(ret_groups, 0, 8 * sizeof(*ret_groups));

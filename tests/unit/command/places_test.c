@@ -138,6 +138,13 @@ static void test_names(void)
           !command_has_unknown_place(read_one("x a b", &list)));
     CHECK(command_runs_anything(read_one("/usr/bin/python3 -c x", &list)));
     CHECK(!command_runs_anything(read_one("git x", &list)));
+    static const char runs[] =
+        "sh bash dash ksh zsh fish env xargs sudo doas su nohup nice timeout time command exec "
+        "eval find awk sed perl python python3 ruby node deno bun php ssh make npx uvx docker "
+        "podman watch source . ";
+    for (const char *at = runs, *end; (end = strchr(at, ' ')) != NULL; at = end + 1) {
+        CHECK(command_name_runs_anything((struct slice){at, (size_t)(end - at)}));
+    }
     CHECK(command_name_runs_anything(SLICE("/x/node")) && command_name_runs_anything(SLICE(".")));
     CHECK(!command_name_runs_anything(SLICE("")));
 }

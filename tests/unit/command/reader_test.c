@@ -299,6 +299,46 @@ static void test_unreadable(void)
           list.commands[0].reason != NULL);
 }
 
+/* Every name that the grammar knows is found by it: the table that holds them is looked up by first letters. */
+static void test_names(void)
+{
+    static const char *const reserved[] = {"if",      "then",     "elif",   "else",     "fi",     "for",
+                                           "while",   "until",    "do",     "done",     "case",   "esac",
+                                           "in",      "function", "select", "time",     "coproc", "repeat",
+                                           "foreach", "end",      "noglob", "nocorrect"};
+    static const char *const runners[] = {"eval",    "alias",    "trap",    "let",      "emulate",
+                                          "compgen", "complete", "mapfile", "readarray"};
+    static const char *const evaluating[] = {
+        "test",     "'['",     "printf",  "read",       "declare",    "typeset", "local",   "export",
+        "readonly", "unset",   "shift",   "integer",    "float",      "set",     "break",   "continue",
+        "exit",     "return",  "bye",     "getln",      "getopts",    "print",   "private", "ulimit",
+        "global",   "nameref", "zformat", "zparseopts", "zregexparse"};
+    static const char *const assigning[] = {"export", "declare", "typeset", "local", "readonly", "read",
+                                            "unset",  "getopts", "integer", "float", "hash",     "set",
+                                            "shopt",  "setopt",  "enable",  "shift"};
+    char text[64];
+    for (size_t i = 0; i < sizeof(reserved) / sizeof(*reserved); i++) {
+        unreadable(reserved[i]);
+    }
+    for (size_t i = 0; i < sizeof(runners) / sizeof(*runners); i++) {
+        (void)snprintf(text, sizeof(text), "\"%s\" x", runners[i]);
+        unreadable(text);
+    }
+    for (size_t i = 0; i < sizeof(evaluating) / sizeof(*evaluating); i++) {
+        (void)snprintf(text, sizeof(text), "%s 'a[1]'", evaluating[i]);
+        unreadable(text);
+        (void)snprintf(text, sizeof(text), "command %s \"$X\"", evaluating[i]);
+        unreadable(text);
+    }
+    for (size_t i = 0; i < sizeof(assigning) / sizeof(*assigning); i++) {
+        struct command_list list;
+        (void)snprintf(text, sizeof(text), "%s x; a", assigning[i]);
+        CHECK(command_read_text(reader, slice_of(text), NULL, &list) && list.count == 2);
+        CHECK((list.commands[0].flags & COMMAND_ASSIGNED) == 0 &&
+              (list.commands[1].flags & COMMAND_ASSIGNED) != 0);
+    }
+}
+
 static void test_long(void)
 {
     static char text[COMMAND_TEXT_BYTES + 2];
@@ -462,6 +502,7 @@ int main(void)
     test_redirections();
     test_documents();
     test_unreadable();
+    test_names();
     test_long();
     command_reader_reset(reader);
     test_assigned();
