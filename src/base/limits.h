@@ -10,11 +10,11 @@
 #define LIMIT_CALL_COMMANDS 256u         /* different commands of one call, those read aside included */
 #define LIMIT_CALL_HOSTS    256u         /* different hosts of one call */
 #define LIMIT_READINGS      16384u       /* of one call */
-#define LIMIT_CALL_WORK     64000000u /* components walked for one call; one asked of the kernel counts 16 */
-#define LIMIT_TREE_ENTRIES  100000u   /* entries looked at below the trees of one call */
-#define LIMIT_GLOB_ENTRIES  10000u    /* entries looked at for the wildcards of one string */
-#define LIMIT_PATH_BYTES    4095u     /* one path, as a string and as a canonical path */
-#define LIMIT_LINKS         40u       /* symbolic links followed for one path */
+#define LIMIT_CALL_WORK     1000000u /* components walked for one call; one asked of the kernel counts 16 */
+#define LIMIT_TREE_ENTRIES  100000u  /* entries looked at below the trees of one call */
+#define LIMIT_GLOB_ENTRIES  10000u   /* entries looked at for the wildcards of one string */
+#define LIMIT_PATH_BYTES    4095u    /* one path, as a string and as a canonical path */
+#define LIMIT_LINKS         40u      /* symbolic links followed for one path */
 #define LIMIT_ID_CHARS      120u
 #define LIMIT_REASON_CHARS  200u
 #define LIMIT_TTL_MS        86400000u

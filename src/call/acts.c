@@ -191,6 +191,9 @@ static bool guess_runs(struct scratch *scratch, struct slice text, uint32_t valu
     size_t at = 0;
     bool is_new;
     while (command_run_next(text, &at, room, &run)) {
+        if (!call_spend(scratch, 2)) {
+            return false;
+        }
         struct text_slot *slot = set_add(&state->runs, scratch->seed, &scratch->out->arena, run, &is_new);
         if (slot == NULL) {
             return call_no_memory(scratch);
@@ -216,6 +219,9 @@ static bool guess_hosts(struct scratch *scratch, struct slice text, uint32_t val
     struct slice run;
     size_t at = 0;
     while (command_host_run_next(text, &at, &run)) {
+        if (!call_spend(scratch, 2)) {
+            return false;
+        }
         if (run.len > URL_HOST_BYTES + 1 || !url_read_host(run, &host)) {
             continue;
         }

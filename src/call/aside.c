@@ -181,7 +181,7 @@ static bool glob_from(struct scratch *scratch, const struct origin *origin, stru
     }
     scratch->fault = READINGS_OK;
     bool good = path_glob(scratch->globber, text, &glob);
-    if (!call_spend(scratch, path_glob_looked(scratch->globber) * 2)) {
+    if (!call_spend(scratch, path_glob_work(scratch->globber))) {
         return false;
     }
     return good || (scratch->fault == READINGS_OK ? call_no_memory(scratch) : false);
@@ -345,6 +345,9 @@ static bool add_json_text(struct scratch *scratch, uint32_t context, uint32_t va
     if ((context & CONTEXT_PROSE) != 0 ||
         !(walk_looks_like(text, '{', '}') || walk_looks_like(text, '[', ']'))) {
         return true;
+    }
+    if (!call_spend(scratch, text.len / 8)) {
+        return false;
     }
     if (!json_parse(&scratch->inner, text, &options, &error)) {
         return error.code != JSON_ERROR_MEMORY || call_no_memory(scratch);

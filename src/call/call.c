@@ -175,12 +175,17 @@ enum call_result call_read(struct call_reader *reader, struct slice text,
 #define FEW_NAMES 12u
 
 struct name {
+    uint32_t hash; /* of the folded form */
     const struct json_value *key;
 };
 
 static int compare_folded(const void *a, const void *b)
 {
-    return fold_cmp(json_str(((const struct name *)a)->key), json_str(((const struct name *)b)->key));
+    const struct name *left = a, *right = b;
+    if (left->hash != right->hash) {
+        return left->hash < right->hash ? -1 : 1;
+    }
+    return fold_cmp(json_str(left->key), json_str(right->key));
 }
 
 /* One bit for a name, the same for all of its folded form: from its first two letters and its last. */
@@ -214,6 +219,9 @@ static bool few_names_clash(const struct name *names, uint32_t count)
 static bool many_names_clash(struct name *names, uint32_t count)
 {
     bool clash = false;
+    for (uint32_t i = 0; i < count; i++) {
+        names[i].hash = fold_hash(json_str(names[i].key));
+    }
     qsort(names, count, sizeof(*names), compare_folded);
     for (uint32_t i = 1; i < count && !clash; i++) {
         clash = compare_folded(&names[i - 1], &names[i]) == 0;
@@ -233,7 +241,7 @@ bool call_names_clash(const struct json_doc *doc, const struct json_value *objec
         }
     }
     for (key = json_first(doc, object); key != NULL; key = json_right(doc, object, key)) {
-        names[count++].key = key;
+        names[count++] = (struct name){.key = key};
     }
     bool clash = names == few ? few_names_clash(names, count) : many_names_clash(names, count);
     if (names != few) {

@@ -113,8 +113,14 @@ static const struct whole words[] = {
     WHOLE("workspace", NAME_DIRECTORY),
 };
 
+#define WORD_SHORTEST 3u
+#define WORD_LONGEST  11u
+
 static uint32_t word_classes(struct slice folded)
 {
+    if (folded.len < WORD_SHORTEST || folded.len > WORD_LONGEST) {
+        return 0;
+    }
     for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
         if (slice_eq(words[i].name, folded)) {
             return words[i].classes;

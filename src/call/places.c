@@ -151,8 +151,13 @@ static bool add_entries(struct scratch *scratch, struct sink *sink, struct readi
         .found = add_entry,
         .context = &target,
     };
+    size_t left = scratch->entries_left;
     scratch->fault = READINGS_OK;
-    switch (path_walk_entries(scratch->walker, reading.path, &ask, &scratch->entries_left)) {
+    enum path_walk walk = path_walk_entries(scratch->walker, reading.path, &ask, &scratch->entries_left);
+    if (walk != PATH_WALK_FAILED && !call_spend(scratch, 64 + (left - scratch->entries_left) * 4)) {
+        return false;
+    }
+    switch (walk) {
     case PATH_WALK_OK:
         return true;
     case PATH_WALK_OVER:
@@ -260,7 +265,7 @@ static bool add_place(struct scratch *scratch, const struct origin *origin, stru
                       !slot->aside_tree && (origin->aside_tree->absent || is_directory(place));
     slot->spelt = true;
     slot->prefixes = slot->prefixes || tree;
-    slot->entries = slot->entries || entries;
+    slot->entries = slot->entries || (entries && origin->tree->filter_count == 0);
     slot->aside_tree = slot->aside_tree || aside_tree;
     scratch->id_count = 0;
     if (spelt && !tree && !aside_tree && !entries) {
@@ -457,7 +462,7 @@ bool places_add_plain(struct scratch *scratch, const struct origin *origin, stru
     }
     bool absolute = text.len > 0 && text.ptr[0] == '/';
     size_t count = find_forms(scratch, READING_FORM_WRITTEN, text, forms);
-    if (count > 1 && !call_spend(scratch, text.len * 4)) {
+    if (count > 1 && !call_spend(scratch, text.len * 2)) {
         return false;
     }
     for (size_t i = 0; i < count && !origin->home_only; i++) {
@@ -492,7 +497,7 @@ bool places_add_absolute(struct scratch *scratch, const struct origin *origin, e
             return false;
         }
     }
-    return count == 1 || call_spend(scratch, text.len * 4);
+    return count == 1 || call_spend(scratch, text.len * 2);
 }
 
 bool places_add_uri(struct scratch *scratch, const struct origin *origin, struct slice text)

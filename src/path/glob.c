@@ -12,6 +12,12 @@ struct part {
     size_t at, len;
 };
 
+/* A `{` that is open. */
+struct brace {
+    uint16_t at;
+    bool comma;
+};
+
 struct path_globber {
     struct path_walker *walker;
     struct buf texts;
@@ -21,6 +27,8 @@ struct path_globber {
     /* Of the present text. */
     const struct path_glob *glob;
     size_t left; /* how many entries may yet be looked at */
+    size_t work;
+    struct brace open[LIMIT_PATH_BYTES];
     struct slice last;
 };
 
@@ -63,29 +71,28 @@ static struct slice part_text(const struct path_globber *globber, size_t index)
 
 /* ---- Braces ---- */
 
-/* The first `{…}` with a comma of its own: where it begins, and the byte behind its `}`. */
-static bool find_braces(struct slice text, size_t *ret_from, size_t *ret_end)
+/* The first `{…}` with a comma of its own: where it begins, and the byte behind its `}`. One pass: of each brace that is
+ * open, the globber keeps where it is and whether it has a comma. */
+static bool find_braces(struct path_globber *globber, struct slice text, size_t *ret_from, size_t *ret_end)
 {
-    for (size_t from = 0; from < text.len; from++) {
-        size_t depth = 0;
-        bool comma = false;
-        if (text.ptr[from] != '{') {
-            continue;
-        }
-        for (size_t at = from; at < text.len; at++) {
-            depth += text.ptr[at] == '{';
-            comma = comma || (text.ptr[at] == ',' && depth == 1);
-            if (text.ptr[at] == '}' && --depth == 0) {
-                if (comma) {
-                    *ret_from = from;
-                    *ret_end = at + 1;
-                    return true;
-                }
-                break;
-            }
+    size_t depth = 0;
+    bool found = false;
+    if (text.len > LIMIT_PATH_BYTES) {
+        return false;
+    }
+    for (size_t at = 0; at < text.len; at++) {
+        if (text.ptr[at] == '{') {
+            globber->open[depth++] = (struct brace){(uint16_t)at, false};
+        } else if (text.ptr[at] == ',' && depth > 0) {
+            globber->open[depth - 1].comma = true;
+        } else if (text.ptr[at] == '}' && depth > 0 && globber->open[--depth].comma &&
+                   (!found || globber->open[depth].at < *ret_from)) {
+            *ret_from = globber->open[depth].at;
+            *ret_end = at + 1;
+            found = true;
         }
     }
-    return false;
+    return found;
 }
 
 static bool add_alternative(struct path_globber *globber, struct part whole, size_t from, size_t end,
@@ -132,7 +139,7 @@ static enum braces open_braces(struct path_globber *globber)
 {
     size_t first = 0, from, end;
     while (first < globber->part_count) {
-        if (!find_braces(part_text(globber, first), &from, &end)) {
+        if (!find_braces(globber, part_text(globber, first), &from, &end)) {
             first++;
             continue;
         }
@@ -203,7 +210,11 @@ static enum step match_component(struct path_globber *globber, size_t first, str
             continue;
         }
         memcpy(path, text.ptr, text.len); /* what it points into may move */
-        switch (path_walk_entries(globber->walker, (struct slice){path, text.len}, &ask, &globber->left)) {
+        size_t left = globber->left;
+        enum path_walk walk =
+            path_walk_entries(globber->walker, (struct slice){path, text.len}, &ask, &globber->left);
+        globber->work += 64 + (left - globber->left) * (4 + name.len / 4);
+        switch (walk) {
         case PATH_WALK_FAILED:
             return globber->part_count >= PATHS_MOST ? STEP_TREE : STEP_FAILED;
         case PATH_WALK_OVER:
@@ -295,11 +306,9 @@ static bool expand_one(struct path_globber *globber, struct slice start, struct 
 
 bool path_has_glob(struct slice text)
 {
-    size_t from, end;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '*' || text.ptr[i] == '?' || text.ptr[i] == '[' || text.ptr[i] == '{') {
-            text = slice_from(text, i);
-            return path_has_wildcard(text) || find_braces(text, &from, &end);
+            return true;
         }
     }
     return false;
@@ -316,15 +325,16 @@ static struct slice above_wildcards(struct slice text)
     return (struct slice){text.ptr, slash == NULL ? 0 : (size_t)(slash - text.ptr) + 1};
 }
 
-size_t path_glob_looked(const struct path_globber *globber)
+size_t path_glob_work(const struct path_globber *globber)
 {
-    return LIMIT_GLOB_ENTRIES - globber->left;
+    return globber->work;
 }
 
 bool path_glob(struct path_globber *globber, struct slice text, const struct path_glob *glob)
 {
     globber->glob = glob;
     globber->left = LIMIT_GLOB_ENTRIES;
+    globber->work = text.len / 4;
     globber->part_count = 0;
     buf_reset(&globber->texts);
     buf_slice(&globber->texts, text);

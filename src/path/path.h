@@ -228,7 +228,7 @@ MUST_USE enum path_walk path_walk_entries(struct path_walker *walker, struct sli
 
 /* ---- Globs: what a text with wildcards stands for at this moment ---- */
 
-/* Whether a text has a wildcard: `*`, `?`, `[…]`, or `{…}` with a comma. */
+/* Whether a text may have a wildcard: `*`, `?`, `[…]`, or `{…}` with a comma. */
 bool path_has_glob(struct slice text);
 
 /* Where what a text stands for goes. All return false to end it. */
@@ -251,7 +251,7 @@ MUST_USE bool path_glob(struct path_globber *globber, struct slice text, const s
 /* Calls with each alternative of a text's braces; false without memory, when there are too many, or when it was ended. */
 MUST_USE bool path_alternatives(struct path_globber *globber, struct slice text,
                                 bool (*found)(void *context, struct slice text), void *context);
-size_t path_glob_looked(const struct path_globber *globber); /* entries looked at by the last one */
+size_t path_glob_work(const struct path_globber *globber); /* of the last one, as path_resolved's */
 
 /* ---- Which files the prefixes are ---- */
 
