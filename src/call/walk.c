@@ -147,6 +147,9 @@ bool walk_array_text(struct scratch *scratch, struct slice text, unsigned level,
         json_init(&scratch->texts[scratch->texts_made++]);
     }
     struct json_doc *doc = &scratch->texts[level];
+    if (!call_spend(scratch, text.len / 8)) {
+        return false;
+    }
     if (!json_parse(doc, text, &options, &error)) {
         return error.code != JSON_ERROR_MEMORY || call_no_memory(scratch);
     }
