@@ -33,6 +33,21 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
     return adopted && (!gate->options.no_weakening || keep_first(gate, ret_error));
 }
 
+/* A journal that is not the one of before is no reason not to start: it is told, and denies nothing. */
+static bool look_for_gap(struct gate *gate, struct buf *ret_error)
+{
+    bool found = false;
+    if (!gap_check(&gate->ledger, gate->options.state_dir, &found, ret_error)) {
+        return false;
+    }
+    if (found) {
+        gate_tell(gate,
+                  "the journal is not the one that was written to last: see 'callgate journal verify', then "
+                  "'callgate acknowledge --gap'");
+    }
+    return true;
+}
+
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
 {
     struct gate *gate = calloc(1, sizeof(*gate));
@@ -59,6 +74,7 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
     gate->registered = gate->entered = open && !options->brief;
     if (open) {
         journal_limit(gate->ledger.journal, options->journal_max_size);
+        open = options->brief || look_for_gap(gate, ret_error);
     }
     buf_finish(&boot);
     if (open && load_first(gate, ret_error)) {
@@ -128,6 +144,7 @@ void gate_tick(struct gate *gate)
         gate_tell_journal(gate, buf_slice_of(&error));
     }
     buf_finish(&error);
+    gap_keep_head(&gate->ledger);
     ledger_sweep(&gate->ledger, times_now());
 }
 

@@ -159,6 +159,11 @@ bool gate_reload(struct gate *gate);
 /* The SHA-256 of a policy's canonical text, in hex: the same for every layout of the same documents. */
 MUST_USE bool policy_digest(const struct policy *policy, char ret_hex[HASH_HEX + 1]);
 
+/* What is missing of the journal of a state directory: an event that was written and that neither it nor its parts hold
+ * (seq 0: none is). Once a gate has told it in the journal, it stays until it is acknowledged. */
+MUST_USE bool gate_find_gap(const char *state_dir, struct journal_place *ret_missing, struct buf *ret_error);
+MUST_USE bool gate_acknowledge_gap(const char *state_dir, bool *ret_was, struct buf *ret_error);
+
 /* Begins a new part of the journal: that of a gate, or that of a state directory without one. */
 MUST_USE bool gate_rotate(struct gate *gate, struct buf *ret_error);
 MUST_USE bool gate_rotate_journal(const char *state_dir, struct buf *ret_error);

@@ -10,9 +10,10 @@
 struct ledger {
     int dir;
     struct journal *journal;
-    struct store *store;  /* NULL until ledger_open_store */
-    uint64_t correlation; /* the next correlation id; starts at random */
-    struct arena arena;   /* for one operation */
+    struct store *store;          /* NULL until ledger_open_store */
+    uint64_t correlation;         /* the next correlation id; starts at random */
+    struct arena arena;           /* for one operation */
+    char kept_hash[HASH_HEX + 1]; /* of the journal's event that was kept in the store last */
 };
 
 MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
@@ -20,6 +21,12 @@ MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum jou
 /* Opens the store, unless it is open. */
 MUST_USE bool ledger_open_store(struct ledger *ledger, const char *state_dir, struct buf *ret_error);
 void ledger_close(struct ledger *ledger);
+
+/* Keeps the journal's last event in the store, unless it is kept. */
+void gap_keep_head(struct ledger *ledger);
+
+/* Looks whether the journal holds the event that was kept last; if not, journals that (ret_found). */
+MUST_USE bool gap_check(struct ledger *ledger, const char *state_dir, bool *ret_found, struct buf *ret_error);
 
 #define DETAIL_BYTES ((size_t)64 << 10) /* of the detail of an event about one request */
 

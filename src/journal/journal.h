@@ -118,6 +118,21 @@ void journal_limit(struct journal *journal, uint64_t max_size);
 MUST_USE bool journal_flush(struct journal *journal, struct buf *ret_error);
 bool journal_needs_flush(const struct journal *journal);
 
+/* Where a journal stood: its last event, and the file and the size at which that ended. */
+struct journal_place {
+    uint64_t seq; /* 0: nowhere */
+    char hash[HASH_HEX + 1];
+    uint64_t inode, size;
+};
+
+/* The event that this process wrote last; seq 0 before it has written one. */
+struct journal_place journal_last(const struct journal *journal);
+
+/* Whether the journal `name` in a directory, or a part of it, holds the event of a place. False, with nothing said about
+ * that, when it cannot be read. */
+MUST_USE bool journal_holds(const char *dir, const char *name, const struct journal_place *place,
+                            bool *ret_holds, struct buf *ret_error);
+
 /* ---- The verifier ---- */
 
 struct journal_fault {

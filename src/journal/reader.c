@@ -152,6 +152,16 @@ static enum journal_read next_line(struct journal_reader *reader, struct slice *
     return JOURNAL_READ_EVENT;
 }
 
+void journal_reader_skip_to_line(struct journal_reader *reader, uint64_t offset)
+{
+    struct slice rest;
+    struct buf ignored;
+    buf_init_message(&ignored, MESSAGE_BYTES);
+    reader->at = offset;
+    (void)next_line(reader, &rest, &ignored);
+    buf_finish(&ignored);
+}
+
 /* ---- Events ---- */
 
 static struct slice text_of(const struct json_doc *doc, const struct json_value *object, const char *key)

@@ -69,6 +69,9 @@ MUST_USE bool journal_reader_follow(struct journal_reader *reader, struct buf *r
 /* Passes over the beginning of the file that is open: for a reader that knows where it was. */
 void journal_reader_skip(struct journal_reader *reader, uint64_t offset);
 
+/* The same, to the first whole line behind the offset. */
+void journal_reader_skip_to_line(struct journal_reader *reader, uint64_t offset);
+
 /* Where in its file the reader stands, and which file that is. */
 uint64_t journal_reader_offset(const struct journal_reader *reader);
 uint64_t journal_reader_inode(const struct journal_reader *reader);

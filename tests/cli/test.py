@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -412,6 +413,57 @@ def test_journal_parts():
         check("a part that is missing is told", "follows event" in done.stderr, done.stderr)
 
 
+def test_gap():
+    """A journal that was deleted or exchanged while no gate ran is noticed, told and kept until it is acknowledged."""
+    for harm in ("deleted", "exchanged", "cut"):
+        with Folder() as f:
+            policy = f.write("p.json", [DENY_RM, ALLOW_LS])
+            gate = Gate(f, policy)
+            state = ["--state", gate.state]
+            journal = os.path.join(gate.state, "journal.jsonl")
+            kept = os.path.join(f.path, "kept")
+            gate.call("ls")
+            shutil.copy(journal, kept)
+            gate.call("rm")
+            time.sleep(0.5)
+            gate.process.kill()
+            gate.process.wait()
+            run("journal", "verify", *state, code=0, what=f"{harm}: no gap before")
+            check(f"{harm}: status knows none", "gap" not in json.loads(run("status", "--format", "json", *state).stdout))
+            os.remove(journal)
+            if harm == "cut":
+                shutil.copy(kept, journal)
+                os.chmod(journal, 0o600)
+            elif harm == "exchanged":
+                with Folder() as elsewhere:
+                    other = Gate(elsewhere, policy)
+                    other.close()
+                    shutil.copy(os.path.join(other.state, "journal.jsonl"), journal)
+                os.chmod(journal, 0o600)
+            if harm != "deleted":
+                done = run("journal", "verify", *state, code=1, what=f"{harm}: told before a gate starts")
+                check(f"{harm}: what is told", "was written and is not in the journal" in done.stderr, done.stderr)
+            gate = Gate(f, policy)
+            gate.call("ls")
+            events = [json.loads(line) for line in open(journal)]
+            gaps = [e for e in events if e["kind"] == "system.gap"]
+            last = len(open(kept).readlines())
+            check(f"{harm}: system.gap", len(gaps) == 1 and gaps[0]["detail"]["missing"]["seq"] > last, gaps)
+            run("journal", "verify", *state, code=1, what=f"{harm}: told after the start")
+            shown = run("status", *state, code=0).stdout
+            check(f"{harm}: status", "has a gap" in shown, shown)
+            check(f"{harm}: acknowledged", "acknowledged" in run("acknowledge", "--gap", *state, code=0).stdout)
+            run("journal", "verify", *state, code=0, what=f"{harm}: told no more")
+            check(f"{harm}: none is left", "no gap" in run("acknowledge", "--gap", *state, code=0).stdout)
+            gate.call("rm")
+            time.sleep(0.3)
+            gate.process.kill()
+            gate.process.wait()
+            gate = Gate(f, policy)
+            gate.close()
+            run("journal", "verify", *state, code=0, what=f"{harm}: nor after the next start")
+
+
 def test_running_gate():
     with Folder() as f:
         policy = f.write("p.json", [DENY_RM, ALLOW_LS])
@@ -604,6 +656,7 @@ test_few_descriptors_and_little_memory()
 if SERVER:
     test_running_gate()
     test_journal_parts()
+    test_gap()
     test_no_weakening()
     test_reload_under_load()
     test_unread_messages()

@@ -79,7 +79,8 @@ static void write_gate(struct buf *out, const struct json_doc *doc, const struct
     }
 }
 
-static void write_text(struct buf *out, const struct buf *json, size_t waiting, const struct path_base *base)
+static void write_text(struct buf *out, const struct buf *json, size_t waiting,
+                       const struct journal_place *missing, const struct path_base *base)
 {
     struct json_doc doc;
     struct json_error error;
@@ -95,15 +96,27 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting, 
         }
     }
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
+    if (missing->seq > 0) {
+        buf_printf(out,
+                   "The journal has a gap: event %llu, which was written, is not in it. Look at it with "
+                   "'callgate journal "
+                   "verify'; 'callgate acknowledge --gap' stops telling it.\n",
+                   (unsigned long long)missing->seq);
+    }
     buf_text(out, "standard places, used here without --policy:\n");
     standard_policies_write(out, base, false);
     json_finish(&doc);
 }
 
-static void write_json(struct buf *out, const struct buf *gates, size_t waiting, const struct path_base *base)
+static void write_json(struct buf *out, const struct buf *gates, size_t waiting,
+                       const struct journal_place *missing, const struct path_base *base)
 {
     buf_printf(out, "{\"gates\":%.*s,\"waiting\":%zu,\"places\":", SLICE_FMT(buf_slice_of(gates)), waiting);
     standard_policies_write(out, base, true);
+    if (missing->seq > 0) {
+        buf_printf(out, ",\"gap\":{\"hash\":\"%s\",\"seq\":%llu}", missing->hash,
+                   (unsigned long long)missing->seq);
+    }
     buf_text(out, "}\n");
 }
 
@@ -112,6 +125,7 @@ static int status(const struct options *options)
     struct buf gates, out, error;
     struct request *requests = NULL;
     size_t waiting = 0;
+    struct journal_place missing = {0};
     int code = EXIT_UNABLE;
     buf_init(&gates, LIMIT_MESSAGE_BYTES);
     buf_init(&out, (size_t)64 << 20);
@@ -122,11 +136,12 @@ static int status(const struct options *options)
         buf_text(&gates, "[]");
     }
     if (absent || (people != NULL && people_waiting(people, &requests, &waiting, &error) &&
-                   gates_write_json(options->state_dir, &gates, &error))) {
+                   gates_write_json(options->state_dir, &gates, &error) &&
+                   gate_find_gap(options->state_dir, &missing, &error))) {
         if (options->json) {
-            write_json(&out, &gates, waiting, &options->base);
+            write_json(&out, &gates, waiting, &missing, &options->base);
         } else {
-            write_text(&out, &gates, waiting, &options->base);
+            write_text(&out, &gates, waiting, &missing, &options->base);
         }
         code = print(&out);
     } else {

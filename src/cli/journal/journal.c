@@ -86,6 +86,35 @@ static int verify(const char *const *files, size_t count, const char *head_file)
     return code;
 }
 
+/* Tells what is missing of the journal of a state directory. EXIT_NO for a gap. */
+static int tell_gap(const char *dir)
+{
+    struct journal_place missing = {0};
+    struct buf error;
+    int code = EXIT_YES;
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (!gate_find_gap(dir, &missing, &error)) {
+        say("%.*s", SLICE_FMT(buf_message(&error)));
+        code = EXIT_UNABLE;
+    } else if (missing.seq > 0) {
+        fprintf(stderr,
+                "FAIL: event %llu (hash %s) was written and is not in the journal of this state directory: "
+                "it was deleted, "
+                "exchanged or cut. If you know why, 'callgate acknowledge --gap'\n",
+                (unsigned long long)missing.seq, missing.hash);
+        code = EXIT_NO;
+    }
+    buf_finish(&error);
+    return code;
+}
+
+static int verify_own(const struct journals *journals, const char *head_file)
+{
+    int code = verify(journals->files, journals->count, head_file);
+    int gap = tell_gap(journals->dir);
+    return code > gap ? code : gap;
+}
+
 static int head(const char *file)
 {
     struct buf out, error;
@@ -212,10 +241,11 @@ static int run(int argc, char **argv)
                              own.state);
     }
     if (code == -1) {
-        code = verb == VERB_VERIFY   ? verify(journals.files, journals.count, own.head_file)
-               : verb == VERB_SHOW   ? journal_show(journals.files, journals.count, &own.shown)
-               : verb == VERB_ROTATE ? rotate(own.state)
-                                     : head(journals.files[journals.count - 1]);
+        code = verb == VERB_VERIFY && count == 0 ? verify_own(&journals, own.head_file)
+               : verb == VERB_VERIFY             ? verify(journals.files, journals.count, own.head_file)
+               : verb == VERB_SHOW               ? journal_show(journals.files, journals.count, &own.shown)
+               : verb == VERB_ROTATE             ? rotate(own.state)
+                                                 : head(journals.files[journals.count - 1]);
     }
     journals_finish(&journals);
     options_finish(&options);

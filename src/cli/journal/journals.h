@@ -9,6 +9,8 @@
 struct journals {
     const char *const *files;
     size_t count;
+    const char *dir;            /* the state directory, if no file was named */
+    struct buf path;            /* owns `dir` */
     struct journal_parts parts; /* owns the names unless they were given */
 };
 
