@@ -106,12 +106,14 @@ elif [ ! -e tests/e2e/node_modules/.all-installed ]; then
 fi
 [ "$need" = check ] || exit 0
 
-# clang-format and clang-tidy of one version everywhere: another one formats and warns differently.
+# clang-format and clang-tidy of one version everywhere: another one formats and warns differently. The Python SDK of
+# MCP is one of the clients that the gate is tried with.
 stamp=.venv/installed
-if [ ! -e "$stamp" ] || [ tools/requirements.txt -nt "$stamp" ]; then
+sdk=tests/e2e/clients/requirements.txt
+if [ ! -e "$stamp" ] || [ tools/requirements.txt -nt "$stamp" ] || [ "$sdk" -nt "$stamp" ]; then
 	rm -rf .venv
 	quietly "making a Python environment in .venv" python3 -m venv .venv
-	quietly "installing clang-format, clang-tidy and ada-url from PyPI" .venv/bin/pip install --quiet \
-		--disable-pip-version-check --require-hashes --only-binary :all: -r tools/requirements.txt
+	quietly "installing clang-format, clang-tidy, ada-url and the Python SDK of MCP from PyPI" \
+		.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r tools/requirements.txt -r "$sdk"
 	touch "$stamp"
 fi

@@ -32,6 +32,7 @@ const clock = resolve(option('clock', join(here, '../../build/tests/e2e/clock.so
 export const under = option('under', '');
 const patience = under === 'valgrind' ? 8 : 1;
 const only = option('only', '');
+const without = option('without', '');
 
 if (via === 'gate' && !existsSync(callgate)) {
     console.error(`there is no ${callgate}: build first, or name it with --callgate`);
@@ -57,7 +58,7 @@ export const skip = why => { throw new Skip(why); };
 const tests = [];
 
 export function test(name, fn, { timeout = 30_000 } = {}) {
-    if (!only || name.includes(only)) tests.push({ name, fn, timeout: timeout * patience });
+    if ((!only || name.includes(only)) && (!without || !name.includes(without))) tests.push({ name, fn, timeout: timeout * patience });
 }
 
 // What a test gets: a private directory, a private state directory, and a list of things to undo.

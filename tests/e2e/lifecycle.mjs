@@ -1,6 +1,7 @@
 // How a gate begins, reloads and ends, and what it leaves behind.
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { assert, allowAll, cli, journals, run, servers, test, under, until } from './lib.mjs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { assert, allowAll, cli, here, journals, run, servers, skip, test, under, until } from './lib.mjs';
 
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
 const allow = (id, match) => ({ id, effect: 'auto_approve', match });
@@ -334,5 +335,37 @@ test('the session of each run is fresh, and an approval does not outlive it', as
     }
     assert.notEqual(threads[0], threads[1]);
 });
+
+// What a launcher starts is part of the server: its processes, by their parents.
+function descendants(pid) {
+    const parents = new Map();
+    for (const name of readdirSync('/proc').filter(name => /^\d+$/.test(name))) {
+        try {
+            const [, state, parent] = /\) (\S) (\d+) /.exec(readFileSync(`/proc/${name}/stat`, 'latin1'));
+            if (state !== 'Z') parents.set(Number(name), Number(parent));
+        } catch { /* it has ended */ }
+    }
+    const found = [pid];
+    for (const known of found) for (const [child, parent] of parents) if (parent === known) found.push(child);
+    return found.slice(1);
+}
+const running = pid => { try { return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'latin1')); } catch { return false; } };
+
+const uv = join(here, '../../.venv/bin/uv');
+const launchers = {
+    npx: () => ['npx', '--no', '--', 'mcp-server-everything', 'stdio'],
+    uv: () => existsSync(uv) ? [uv, 'run', '--no-project', '--offline', '--', ...servers.everything()] : skip('uv is not installed (tools/deps.sh)'),
+};
+for (const [name, command] of Object.entries(launchers)) {
+    test(`kill -9 of the gate in front of ${name}: nothing of the tree is left`, async t => {
+        const peer = t.raw(t.front(command()), { cwd: here });
+        await peer.request(1, 'initialize', { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } });
+        const tree = descendants(peer.pid);
+        assert.ok(tree.length >= 3, `a keeper, a launcher and a server: ${tree}`);
+        peer.child.kill('SIGKILL');
+        await peer.exit;
+        await until('the tree to be gone', () => !tree.some(running), 1000);
+    });
+}
 
 await run();
