@@ -38,7 +38,9 @@
     EACH(stats) \
     EACH(status) \
     EACH(test) \
-    EACH(watch)
+    EACH(unwrap) \
+    EACH(watch) \
+    EACH(wrap)
 /* clang-format on */
 
 #define DECLARE_COMMAND(name) extern const struct command command_##name;
