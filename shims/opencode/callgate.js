@@ -22,10 +22,19 @@ function ask(message) {
     child.on("error", reject)
     child.on("close", (code) => {
       clearTimeout(timer)
-      resolve(code === 0 ? answer : "")
+      resolve(code === 0 || code === 2 ? answer : "")
     })
     child.stdin.end(message)
   })
+}
+
+// What the denial says; it says no more than Callgate let it.
+function reason(answer) {
+  try {
+    const { decision, reason } = JSON.parse(answer)
+    if (decision === "deny" && typeof reason === "string" && reason !== "") return reason
+  } catch {}
+  return "Denied by Callgate."
 }
 
 export const Callgate = async ({ directory }) => ({
@@ -35,6 +44,6 @@ export const Callgate = async ({ directory }) => ({
       const { tool, sessionID, callID } = input
       answer = await ask(JSON.stringify({ tool, sessionID, callID, args: output.args, directory }))
     } catch {}
-    if (!GOES_ON.includes(answer)) throw new Error("Denied by Callgate.")
+    if (!GOES_ON.includes(answer)) throw new Error(reason(answer))
   },
 })

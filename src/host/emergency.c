@@ -15,7 +15,7 @@
 #define DENY_BY_CODE 2
 
 /* What goes to standard error beside such a code: some hosts heed the code only then. */
-#define DENY_LINE HOST_DENY_TEXT "\n"
+static const struct slice deny_line = {HOST_DENY_TEXT "\n", sizeof(HOST_DENY_TEXT)};
 
 /* Written only by the one thread; read by the handler. */
 static const struct host_event *volatile ready;
@@ -24,32 +24,31 @@ static uint64_t armed_ns;
 static char stack[64 << 10];
 static int errors = STDERR_FILENO; /* where the line of a deny goes */
 
-static void write_line(void)
+static void write_line(struct slice line)
 {
-    (void)!write(errors, DENY_LINE, sizeof(DENY_LINE) - 1);
+    (void)!write(errors, line.ptr, line.len);
 }
 
 /* True when all of the text left, in one write. */
-static bool write_whole(const char *text)
+static bool write_whole(struct slice text)
 {
-    size_t len = strlen(text);
     ssize_t n;
     do {
-        n = write(STDOUT_FILENO, text, len);
+        n = write(STDOUT_FILENO, text.ptr, text.len);
     } while (n < 0 && errno == EINTR);
-    return n >= 0 && (size_t)n == len;
+    return n >= 0 && (size_t)n == text.len;
 }
 
-_Noreturn static void deny(const struct host_event *event)
+_Noreturn static void deny(const struct host_event *event, struct slice text, struct slice line)
 {
     if (event->deny_code != 0) {
-        write_line();
+        write_line(line);
     }
-    if (write_whole(event->deny)) {
+    if (write_whole(text)) {
         _exit(event->deny_code);
     }
     if (event->deny_code == 0) {
-        write_line();
+        write_line(line);
     }
     _exit(DENY_BY_CODE);
 }
@@ -59,11 +58,27 @@ static void on_signal(int number)
 {
     (void)number;
     if (answering) {
-        write_line();
+        write_line(deny_line);
         _exit(DENY_BY_CODE);
     }
     answering = 1;
-    deny(ready);
+    deny(ready, slice_of(ready->deny), deny_line);
+}
+
+_Noreturn void emergency_deny(const struct host_event *event, struct slice reason)
+{
+    struct buf text, line;
+    buf_init(&text, 64u << 10);
+    buf_init(&line, 64u << 10);
+    host_write_deny(&text, event, reason);
+    buf_slice(&line, reason);
+    buf_byte(&line, '\n');
+    bool ready_words = reason.len > 0 && buf_ok(&text) && buf_ok(&line);
+    answering = 1;
+    if (ready_words) {
+        deny(event, buf_slice_of(&text), buf_slice_of(&line));
+    }
+    deny(event, slice_of(event->deny), deny_line);
 }
 
 _Noreturn void emergency_answer(const struct host_event *event, enum host_answer answer)
@@ -84,12 +99,12 @@ _Noreturn void emergency_answer(const struct host_event *event, enum host_answer
     }
     answering = 1;
     if (text == NULL) {
-        deny(event);
+        deny(event, slice_of(event->deny), deny_line);
     }
-    if (write_whole(text)) {
+    if (write_whole(slice_of(text))) {
         _exit(0);
     }
-    write_line();
+    write_line(deny_line);
     _exit(DENY_BY_CODE);
 }
 

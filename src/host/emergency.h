@@ -23,6 +23,9 @@ void emergency_deadline(uint32_t deadline_ms);
 /* Milliseconds since emergency_arm. */
 uint32_t emergency_elapsed(void);
 
+/* Prints a deny in one write, with the reason that the agent hears, and ends the process as emergency_answer does. */
+_Noreturn void emergency_deny(const struct host_event *event, struct slice reason);
+
 /* Prints an answer in one write and ends the process; an answer that cannot be printed is a deny by its exit
  * code. */
 _Noreturn void emergency_answer(const struct host_event *event, enum host_answer answer);

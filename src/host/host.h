@@ -161,6 +161,14 @@ MUST_USE bool host_message_read(struct host_message *message, const struct host 
                                 const struct host_event *expected, struct slice text,
                                 const struct host_places *places);
 
+/* ---- Words ---- */
+
+/* Appends what the agent hears of a denial: its kind, and the rule's own words where it has some. */
+void host_write_reason(struct buf *buf, enum denial denial, struct slice tell);
+
+/* Appends the event's deny with a reason in the place of HOST_DENY_TEXT. */
+void host_write_deny(struct buf *buf, const struct host_event *event, struct slice reason);
+
 /* ---- One run ---- */
 
 enum host_asking {
@@ -188,9 +196,9 @@ struct host_hook_options {
 };
 
 /* Reads one message, hands its call to the door, waits for people if it must, and says how the host is to be
- * answered; ret_event is the event to answer. Arms the deadline as it goes (emergency.h); gives up a little
+ * answered; ret_event is the event to answer; of a deny, what the agent hears is appended to ret_reason. Arms the deadline as it goes (emergency.h); gives up a little
  * before it. */
 MUST_USE enum host_answer host_hook_run(const struct host_hook_options *options,
-                                        const struct host_event **ret_event);
+                                        const struct host_event **ret_event, struct buf *ret_reason);
 
 #endif

@@ -83,13 +83,26 @@ struct run {
     struct host_message message;
     struct gate *gate;
     struct call call;
-    struct slice text; /* the message as it came; ptr NULL: more than is kept */
+    struct buf *reason; /* of a deny */
+    struct slice text;  /* the message as it came; ptr NULL: more than is kept */
 };
 
 static void sleep_ms(uint32_t ms)
 {
     struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     (void)!nanosleep(&pause, NULL);
+}
+
+/* The denial of a call that nobody answered, with the words of the rule that asked. */
+static struct outcome not_in_time(struct run *run, const struct outcome *outcome)
+{
+    struct outcome denied = {.kind = OUTCOME_DENY, .denial = outcome->denial, .tell = outcome->tell};
+    if (outcome->kind == OUTCOME_HELD) {
+        struct slice tell = arena_copy(&run->message.arena, held_tell(&outcome->held));
+        denied.denial = DENIAL_NOT_IN_TIME;
+        denied.tell = tell.ptr != NULL ? tell : (struct slice){"", 0};
+    }
+    return denied;
 }
 
 /* Waits until people have answered, or nearly until our deadline. What is not answered by then is denied, and the
@@ -102,8 +115,10 @@ static struct outcome wait_for_people(struct run *run, struct outcome outcome)
         struct held held = outcome.held;
         if (late || (gate_people_moved(run->gate) && gate_held_state(run->gate, &held) != REQUEST_WAITING)) {
             outcome = gate_judge(run->gate, &run->call, &held, (struct slice){0});
-            if (!gate_commit(run->gate) || (late && outcome.kind != OUTCOME_ALLOW)) {
-                outcome.kind = OUTCOME_DENY;
+            if (!gate_commit(run->gate)) {
+                outcome = (struct outcome){.kind = OUTCOME_DENY};
+            } else if (late && outcome.kind != OUTCOME_ALLOW) {
+                outcome = not_in_time(run, &outcome);
             }
             continue;
         }
@@ -157,7 +172,11 @@ static enum host_answer judge(struct run *run)
         emergency_deadline(run->options->deadline_ms);
         outcome = wait_for_people(run, outcome);
     }
-    return outcome.kind == OUTCOME_ALLOW ? answer_to_allow(run, &outcome) : HOST_DENY;
+    if (outcome.kind == OUTCOME_ALLOW) {
+        return answer_to_allow(run, &outcome);
+    }
+    host_write_reason(run->reason, (enum denial)outcome.denial, outcome.tell);
+    return HOST_DENY;
 }
 
 /* A message that cannot be read is denied and journalled like a call. */
@@ -177,6 +196,9 @@ static enum host_answer deny_unreadable(struct run *run)
     struct came came = {.bytes = run->text};
     (void)gate_judge_unreadable(run->gate, cause, tool, phrase, &came, &defaults);
     (void)!gate_commit(run->gate);
+    if (cause != CAUSE_INTERNAL) {
+        host_write_reason(run->reason, DENIAL_UNREADABLE, (struct slice){"", 0});
+    }
     return HOST_DENY;
 }
 
@@ -300,9 +322,10 @@ static enum host_answer run_message(struct run *run, struct slice text)
     return run->gate != NULL ? decide_message(run, readable) : HOST_DENY;
 }
 
-enum host_answer host_hook_run(const struct host_hook_options *options, const struct host_event **ret_event)
+enum host_answer host_hook_run(const struct host_hook_options *options, const struct host_event **ret_event,
+                               struct buf *ret_reason)
 {
-    struct run run = {.options = options};
+    struct run run = {.options = options, .reason = ret_reason};
     struct buf text;
     enum host_answer answer = HOST_DENY;
     bool over_limit;

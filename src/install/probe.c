@@ -124,16 +124,24 @@ static bool rules_decide_all(struct probing *p)
     return readings->count > 0;
 }
 
-static void expect(struct probing *p, bool denied, bool one_name)
+static void expect(struct probing *p, bool denied, enum denial denial, bool one_name)
 {
     const struct host_event *event = p->options->event;
     struct probe *probe = p->probe;
     bool granted = !denied && p->options->grant && event->allow != NULL && one_name && rules_decide_all(p);
-    probe->out = denied ? event->deny : granted ? event->allow : event->none;
+    buf_reset(&probe->out);
+    buf_reset(&probe->errors);
     probe->code = denied ? event->deny_code : 0;
-    probe->errors = denied && event->deny_code != 0 ? HOST_DENY_TEXT "\n" : "";
-    if (p->options->host->says_why) {
-        probe->errors = NULL;
+    probe->says_why = p->options->host->says_why;
+    if (!denied) {
+        buf_text(&probe->out, granted ? event->allow : event->none);
+        return;
+    }
+    host_write_reason(&probe->errors, denial, (struct slice){"", 0});
+    host_write_deny(&probe->out, event, buf_slice_of(&probe->errors));
+    buf_byte(&probe->errors, '\n');
+    if (event->deny_code == 0) {
+        buf_reset(&probe->errors);
     }
 }
 
@@ -163,7 +171,7 @@ static bool try_call(struct probing *p, enum probe_kind kind, struct slice tool,
     bool found =
         decide_message(p, &message, &decision) && decision.kind == wanted && decision.cause != CAUSE_INTERNAL;
     if (found) {
-        expect(p, kind == PROBE_DENY, message.name_count == 1);
+        expect(p, kind == PROBE_DENY, DENIAL_POLICY, message.name_count == 1);
         write_what(p, tool, decision.rule);
     }
     host_message_finish(&message);
@@ -267,10 +275,12 @@ bool probe_make(const struct probe_options *options, enum probe_kind kind, struc
     *ret_probe = (struct probe){0};
     buf_init(&ret_probe->message, LIMIT_MESSAGE_BYTES);
     buf_init(&ret_probe->what, 1u << 20);
+    buf_init(&ret_probe->out, 1u << 20);
+    buf_init(&ret_probe->errors, 1u << 20);
     if (kind == PROBE_BROKEN) {
         buf_text(&ret_probe->message, "{");
         buf_text(&ret_probe->what, "a message that cannot be read");
-        expect(&p, true, false);
+        expect(&p, true, DENIAL_UNREADABLE, false);
         return buf_ok(&ret_probe->message) && buf_ok(&ret_probe->what);
     }
     if (shape_of(options->host, options->event) == NULL || !decider_init(&p.decider)) {
@@ -323,4 +333,6 @@ void probe_finish(struct probe *probe)
 {
     buf_finish(&probe->message);
     buf_finish(&probe->what);
+    buf_finish(&probe->out);
+    buf_finish(&probe->errors);
 }

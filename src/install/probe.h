@@ -23,8 +23,9 @@ struct probe_options {
 struct probe {
     struct buf message; /* for standard input */
     struct buf what;    /* the call, for people */
-    const char *out;    /* what must come on standard output, nothing else */
-    const char *errors; /* on standard error; NULL: it may say anything */
+    struct buf out;     /* what must come on standard output, nothing else */
+    struct buf errors;  /* on standard error */
+    bool says_why;      /* standard error may say anything */
     int code;           /* the exit code */
 };
 

@@ -9,6 +9,7 @@ A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD
     closed   the standard descriptors that the hook starts without, as digits
     people   approve | refuse | approve 2: what people answer while the call waits
     out, err, exit   what must come back; absent: nothing, nothing, 0
+    words    what the agent hears in the place of "Denied by Callgate.": a name of WORDS, or a text
 `include FILE` takes the cases of another file. `let NAME TEXT` gives a text a name; {NAME} stands for it anywhere. {HOME} is the home directory of the case and
 {CWD} its working directory, a folder in it.
 """
@@ -23,6 +24,11 @@ import tempfile
 import time
 
 passed = failed = 0
+
+# The kinds of denials that an agent may know of.
+WORDS = {"refused": "Denied by Callgate: refused by a person.", "late": "Denied by Callgate: nobody answered in time.",
+         "unreadable": "Denied by Callgate: the call could not be read.",
+         "many": "Denied by Callgate: too many requests wait for a person."}
 
 
 def parse(path, lets=None):
@@ -45,7 +51,7 @@ def parse(path, lets=None):
             value = value.strip()
             if field == "file":
                 case["file"].append(value)
-            elif field in ("policy", "args", "message", "closed", "people", "out", "err", "exit") and field not in case:
+            elif field in ("policy", "args", "message", "closed", "people", "out", "err", "exit", "words") and field not in case:
                 case[field] = value
             else:
                 sys.exit(f"{path}:{number}: no such field, or twice: {field}")
@@ -116,6 +122,9 @@ def run(callgate, host, lets, case):
         else:
             out, err = process.communicate(message_bytes(text), timeout=60)
         want = [expand(case.get(f, ""), names) for f in ("out", "err")]
+        if "words" in case:
+            words = WORDS.get(case["words"], case["words"])
+            want = [w.replace("Denied by Callgate.", json.dumps(words, ensure_ascii=False)[1:-1] if i == 0 else words) for i, w in enumerate(want)]
         want = [(w + "\n" if w else "").encode().replace(b"%n", b"\n") for w in want]
         return (out, err, process.returncode), (want[0], want[1], int(expand(case.get("exit", "0"), names)))
     finally:

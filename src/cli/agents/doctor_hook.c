@@ -22,8 +22,9 @@ static struct slice cut(const struct buf *buf)
 
 static bool is_as_wanted(const struct probe *probe, const struct subprocess *ran)
 {
-    return ran->in_time && ran->code == probe->code && slice_is(buf_slice_of(&ran->out), probe->out) &&
-           (probe->errors == NULL || slice_is(buf_slice_of(&ran->errors), probe->errors));
+    return ran->in_time && ran->code == probe->code &&
+           slice_eq(buf_slice_of(&ran->out), buf_slice_of(&probe->out)) &&
+           (probe->says_why || slice_eq(buf_slice_of(&ran->errors), buf_slice_of(&probe->errors)));
 }
 
 static void run_probe(struct doctor *d, const struct installed_hook *hook, const struct doctor_line *line,
@@ -45,8 +46,8 @@ static void run_probe(struct doctor *d, const struct installed_hook *hook, const
                      PROBE_MS / 1000);
     } else {
         doctor_fault(d, line->mend,
-                     "%s: %.*s is not %s: wanted exit %d and '%s', got exit %d and '%.*s', errors '%.*s'",
-                     event, SLICE_FMT(what), verdict, probe->code, probe->out, ran.code,
+                     "%s: %.*s is not %s: wanted exit %d and '%.*s', got exit %d and '%.*s', errors '%.*s'",
+                     event, SLICE_FMT(what), verdict, probe->code, SLICE_FMT(cut(&probe->out)), ran.code,
                      SLICE_FMT(cut(&ran.out)), SLICE_FMT(cut(&ran.errors)));
     }
     subprocess_finish(&ran);

@@ -174,7 +174,12 @@ static int run_host(struct options *options, const struct hook_arguments *a)
         return EXIT_UNABLE;
     }
     const struct host_event *event = hook.event;
-    enum host_answer answer = host_hook_run(&hook, &event);
+    struct buf reason;
+    buf_init(&reason, 64u << 10);
+    enum host_answer answer = host_hook_run(&hook, &event, &reason);
+    if (answer == HOST_DENY && buf_ok(&reason)) {
+        emergency_deny(event, buf_slice_of(&reason));
+    }
     emergency_answer(event, answer);
 }
 
