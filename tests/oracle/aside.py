@@ -13,17 +13,17 @@ def of_strings(maker):
     return _Aside(maker).make()
 
 
-def may_be_place(text, name):
-    """Whether a string that is no argument of its own may name a path, by its look and its name."""
+def may_be_place(text, under):
+    """Whether a string that is no argument of its own may name a path, by its look and the names that it stands under."""
     if any(char < " " or char == "\x7f" for char in text) or hosts.begins_as_url(text):
         return False
     if text == "" or len(text.encode("utf-8")) > canonical.LONGEST:
         return False
     if any(blank in text for blank in names.BLANKS) and not text.startswith(("/", "~", "./", "../")):
         return False
-    if names.has_word(name, names.NO_PLACE_WORDS):
+    if any(names.has_word(name, names.NO_PLACE_WORDS) for name in under):
         return False
-    return "/" in text or text.startswith(("~", ".")) or names.has_word(name, names.PLACE_WORDS)
+    return "/" in text or text.startswith(("~", ".")) or any(names.has_word(name, names.PLACE_WORDS) for name in under)
 
 
 class _Aside:
@@ -62,14 +62,15 @@ class _Aside:
             self.path_argument(leaf, text)
             for item in inputs.array_of_strings(text):
                 self.path_argument(leaf, item.value)
-        elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.name):
+        elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.under):
             self.texts([text], True)
         if self.json_counts(leaf):
-            for name, inner in inputs.inside_json(text, leaf.name):
-                if self.counts(inner, name):
+            for under, inner in inputs.inside_json(text, leaf.under):
+                if self.counts(inner, under):
                     self.texts([inner], True)
                 self.inner_host(inner)
-        if "\n" in text or text.startswith("***"):
+        prose = any(names.has_word(name, names.NO_PLACE_WORDS) for name in leaf.under)
+        if not prose and ("\n" in text or text.startswith("***")):
             for line in text.split("\n"):
                 for header in HEADERS:
                     if line.startswith(header) and len(line) > len(header):
@@ -77,15 +78,15 @@ class _Aside:
         self.hosts_of(leaf, text)
 
     def json_counts(self, leaf):
-        return not names.has_word(leaf.name, names.NO_PLACE_WORDS) and not leaf.is_command and \
-            not self.maker.mine.takes_away("path", leaf.name)
+        return not leaf.is_command and not any(names.has_word(name, names.NO_PLACE_WORDS) or
+                                               self.maker.mine.takes_away("path", name) for name in leaf.under)
 
-    def counts(self, text, name):
-        if self.maker.mine.takes_away("path", name):
+    def counts(self, text, under):
+        if any(self.maker.mine.takes_away("path", name) for name in under):
             return False
-        if names.folded(name) == "pattern" and self.maker.call.tool in PATTERN_TOOLS:
+        if under and names.folded(under[-1]) == "pattern" and self.maker.call.tool in PATTERN_TOOLS:
             return False
-        return may_be_place(text, name)
+        return may_be_place(text, under)
 
     def inner_host(self, text):
         if hosts.begins_as_url(text):
@@ -109,7 +110,8 @@ class _Aside:
         self.texts([text], False)
         self.texts(others + ([filled] if filled is not None else []), True)
         tool = names.ascii_lower(self.maker.call.tool)
-        if leaf.is_base or tool in NO_TREE_TOOLS or self.maker.mine.takes_away("tree", leaf.name):
+        if leaf.is_base or tool in NO_TREE_TOOLS or \
+                any(self.maker.mine.takes_away("tree", name) for name in leaf.under):
             return
         for form in found:
             for path in forms.canonical_of(form):

@@ -8,6 +8,7 @@ YES, NO, NOT_KNOWN = "yes", "no", "not known"
 SHELLS = frozenset("sh bash dash ksh zsh ash mksh rbash".split())
 SHELL_FOLDERS = ("", "/bin/", "/usr/bin/", "/usr/local/bin/")
 MOST_SHELLS = 4
+FILE_NAME = (shell.PLAIN | frozenset("^~")) - frozenset("=")
 MOST_COMMANDS = 256
 RUNS_ANYTHING = frozenset(("sh bash dash ksh zsh fish env xargs sudo doas su nohup nice timeout time command exec eval find awk "
                            "sed perl python python3 ruby node deno bun php ssh make npx uvx docker podman watch source "
@@ -110,10 +111,25 @@ def _seen_through(command, level, told):
             raise shell.Unreadable("too many shells inside each other")
         told.assigned = told.assigned or command.assigned
         return list(_of_text(known[2], (), False, level + 1, told))
-    if any(re.fullmatch(r"-[A-Za-z]*c[A-Za-z]*", word.value) for word in command.all_words[1:]) or \
-            command.open and len(known) < 3:
+    if _has_text_elsewhere(command):
         raise shell.Unreadable("a shell with a text in a place that is not read")
     return [command]
+
+
+def _has_text_elsewhere(command):
+    """Whether a shell may be told a text in a place that is not read."""
+    options, value = True, False
+    for at, word in enumerate(command.all_words[1:], 1):
+        text = word.value
+        option = text.startswith(("-", "+"))
+        if word.opaque and at < 3 or len(text) > 1 and option and not text.startswith("--") and "c" in text:
+            return True
+        # What ksh93 runs as a text when there is no such file.
+        if options and not option and not value and any(char not in FILE_NAME for char in text):
+            return True
+        options = options and (option or value)
+        value = option and ("o" in text or "O" in text)
+    return command.open and len(command.all_words) < 3
 
 
 def of_argument(node, name, members):
@@ -248,7 +264,7 @@ def _without_options(words):
 
 
 def _is_option(word):
-    return not word.opaque and word.value.startswith("-")
+    return word.value.startswith("-")
 
 
 # --- patterns
@@ -276,8 +292,10 @@ def pattern(text):
         return tuple(head) + out[1:] if len(out) <= 32 else None
     try:
         plain = Command([plain_word("*") if word.star else word for word in words])
-        if seen_through(plain) != [plain]:
+        if any(word.value.startswith(("-", "+")) and not word.value.startswith("--") and "c" in word.value
+               for word in words[1:]) and basename(words[0].value) in SHELLS:
             return None  # what is seen through is no command itself: nothing would match
+        shell.check_builtins(plain.all_words)
     except shell.Unreadable:
         return None
     return out if len(out) <= 32 else None

@@ -3,11 +3,12 @@ from . import jsonread, names
 
 
 class Leaf:
-    """`name` is the innermost member's, '' outside of any. `is_path`, `is_tree`, `is_url`, `is_command`: an argument of that
+    """`name` is the innermost member's, '' outside of any; `under` are those of all members around it. `is_path`, `is_tree`, `is_url`, `is_command`: an argument of that
     kind; `sure`: not by the word of a workspace file alone. `members`: of the object that it stands in."""
 
     def __init__(self, node, name, members, top):
         self.node, self.name, self.members, self.top = node, name, members, top
+        self.under = (name,)
         self.is_path = self.is_tree = self.is_base = self.is_url = self.is_command = False
         self.sure = self.sure_url = True
         self.is_uri = names.folded(name) == "uri"
@@ -51,6 +52,7 @@ class Walk:
         leaf.is_path = leaf.is_tree or leaf.is_base or self.mine.has("path", name)
         if outer is not None:
             leaf.is_base, leaf.is_tree = outer.is_base, outer.is_tree
+            leaf.under = outer.under + (name,)
         leaf.is_url = self.mine.has("url", name)
         leaf.is_command = self.mine.has("command", name)
         leaf.sure = top and self.operators.has("tree", name) or top and leaf.is_base or self.operators.has("path", name)
@@ -68,31 +70,31 @@ class Walk:
                 self._member(member, node.value, False, like)
         else:
             leaf = Leaf(node, like.name, like.members, like.top)
-            for field in ("is_path", "is_tree", "is_base", "is_url", "is_command", "sure", "sure_url"):
+            for field in ("under", "is_path", "is_tree", "is_base", "is_url", "is_command", "sure", "sure_url"):
                 setattr(leaf, field, getattr(like, field))
             self.leaves.append(leaf)
 
     def strings_under(self, words):
         """Every string, or string of a list, under a name that has one of the words."""
         return [leaf.node.value for leaf in self.leaves
-                if leaf.node.kind == "string" and names.has_word(leaf.name, words)]
+                if leaf.node.kind == "string" and any(names.has_word(name, words) for name in leaf.under)]
 
 
-def inside_json(text, name):
-    """(name, string) for the strings in a text of a JSON object or array: under their own names."""
+def inside_json(text, under):
+    """(names around it, string) for the strings in a text of a JSON object or array."""
     node = as_json(text)
     out = []
 
-    def walk(node, name):
+    def walk(node, under):
         if node.kind == "string":
-            out.append((name, node.value))
+            out.append((under, node.value))
         elif node.kind == "array":
             for item in node.value:
-                walk(item, name)
+                walk(item, under)
         elif node.kind == "object":
             for member in node.value:
-                walk(member.value, member.key)
+                walk(member.value, under + (member.key,))
 
     if node is not None:
-        walk(node, name)
+        walk(node, under)
     return out

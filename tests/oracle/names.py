@@ -36,8 +36,8 @@ def folded(name):
 
 def words(name):
     """The words of an argument's name, in lower case."""
-    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("\u212a", "K").replace("\u017f", "s"))
-    return [ascii_lower(word) for word in re.split(r"[-_. \t]+", parted) if word]
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return [folded(word) for word in re.split(r"[-_. \t]+", parted) if word]
 
 
 def has_word(name, pool):

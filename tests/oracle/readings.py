@@ -49,7 +49,7 @@ class Maker:
     def command_starts(self):
         out = list(self.starts)
         for text in self.walk.strings_under(names.START_WORDS):
-            out += [each for each in self._as_start(text) if each is not None and each not in out]
+            out += [each for each in self._as_start(text) if each not in out]
         return out
 
     # --- paths
