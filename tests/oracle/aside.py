@@ -26,6 +26,10 @@ def may_be_place(text, under):
     return "/" in text or text.startswith(("~", ".")) or any(names.has_word(name, names.PLACE_WORDS) for name in under)
 
 
+def is_path_argument(leaf, text):
+    return leaf.is_path and (not leaf.is_uri or forms.starts_as_uri(text) is not None)
+
+
 class _Aside:
     def __init__(self, maker):
         self.maker, self.world, self.files = maker, maker.world, maker.files
@@ -36,18 +40,40 @@ class _Aside:
         """The directories that are path arguments of the call, as starts for others."""
         out = []
         for leaf in self.maker.walk.leaves:
-            if leaf.node.kind == "string" and leaf.is_path and not leaf.is_uri:
-                for form in forms.anchored(leaf.node.value, self.maker.starts, self.world.home):
-                    for path in forms.canonical_of(form):
-                        if path != UNREADABLE and canonical.is_directory(path) and path not in out:
-                            out.append(path)
+            if leaf.node.kind == "string":
+                out += [path for path in self._folders_of(leaf, leaf.node.value) if path not in out]
+        return out
+
+    def _folders_of(self, leaf, text):
+        out = []
+        if is_path_argument(leaf, text):
+            for form in self.all_forms(text):
+                out += [path for path in forms.canonical_of(form) if path != UNREADABLE and canonical.is_directory(path)]
+        for item in inputs.array_of_strings(text):
+            out += self._folders_of(leaf, item.value)
+        return out
+
+    def all_forms(self, text):
+        """The forms of a text, and what it leads to as a file URI."""
+        out, uri = forms.anchored(text, self.maker.starts, self.world.home), forms.starts_as_uri(text)
+        if uri is not None:
+            try:
+                out.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
+            except canonical.Unreadable:
+                pass
         return out
 
     def make(self):
         for leaf in self.maker.walk.leaves:
             if leaf.node.kind == "string":
-                self.leaf(leaf, leaf.node.value)
+                self.level(leaf, leaf.node.value)
         return self.out
+
+    def level(self, leaf, text):
+        """A string, and the elements of the array that it is the text of."""
+        self.leaf(leaf, text)
+        for item in inputs.array_of_strings(text):
+            self.level(leaf, item.value)
 
     def path(self, path):
         if path != UNREADABLE:
@@ -58,13 +84,11 @@ class _Aside:
             self.out.append(Reading(host=host, aside=True))
 
     def leaf(self, leaf, text):
-        if leaf.is_path and not leaf.is_uri:
+        if is_path_argument(leaf, text):
             self.path_argument(leaf, text)
-            for item in inputs.array_of_strings(text):
-                self.path_argument(leaf, item.value)
         elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.under):
             self.texts([text], True)
-        if self.json_counts(leaf):
+        if self.json_counts(leaf) and not inputs.array_of_strings(text):
             for under, inner in inputs.inside_json(text, leaf.under):
                 if self.counts(inner, under):
                     self.texts([inner], True)
@@ -113,23 +137,22 @@ class _Aside:
         if leaf.is_base or tool in NO_TREE_TOOLS or \
                 any(self.maker.mine.takes_away("tree", name) for name in leaf.under):
             return
-        for form in found:
-            for path in forms.canonical_of(form):
-                if path != UNREADABLE and canonical.is_directory(path):
-                    for each in self.maker.tree(path, self.files.spellings(path)):
-                        self.path(each)
+        for each in [text] + others + ([filled] if filled is not None else []):
+            for form in self.all_forms(each):
+                self.folder(form)
+
+    def folder(self, form):
+        """An existing directory is a tree."""
+        for path in forms.canonical_of(form):
+            if path != UNREADABLE and canonical.is_directory(path):
+                for each in self.maker.tree(path, self.files.spellings(path)):
+                    self.path(each)
 
     def texts(self, texts, plain):
         """Each text by all its forms (`plain`: these themselves too), joined to the call's directories, as links, and by what
         its wildcards stand for."""
         for text in texts + ([each for one in texts for each in forms.trimmed(one)] if plain else []):
-            found = forms.anchored(text, self.maker.starts, self.world.home)
-            uri = forms.starts_as_uri(text)
-            if plain and uri is not None:
-                try:
-                    found.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
-                except canonical.Unreadable:
-                    pass
+            found = self.all_forms(text) if plain else forms.anchored(text, self.maker.starts, self.world.home)
             joined = [] if text.startswith("/") else [form for form in forms.anchored(text, self.folders, self.world.home)
                                                       if form.readable and form.base in self.folders]
             for form in (found if plain else []) + joined:

@@ -114,8 +114,10 @@ def both(path):
 def exists(path):
     try:
         status(path)
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return False
+    except (OSError, ValueError):
+        pass  # it cannot be told: then it may
     return True
 
 

@@ -210,7 +210,7 @@ class Places:
             return RUN.findall(forms.fill_anywhere(command.text, self.world))
         out = [self.maybe(word) for word in command.all_words if word.opaque]
         if command.words and commands.basename(command.words[0]) in commands.RUNS_ANYTHING:
-            for text in [self.maybe(word) if word.opaque else word.value for word in command.all_words[1:]] + \
+            for text in [self.maybe(word) if word.opaque else word.value for word in command.all_words] + \
                     list(command.documents):
                 out += RUN.findall(forms.fill_anywhere(text, self.world))
         return out
