@@ -379,6 +379,7 @@ static bool add_level(struct scratch *scratch, const struct item *item, struct s
 bool aside_read(struct scratch *scratch)
 {
     const struct json_doc *doc = scratch->call->doc;
+    scratch->aside_split = scratch->aside.count;
     if (!scratch->needs.aside_paths && !scratch->needs.aside_hosts) {
         return true;
     }

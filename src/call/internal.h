@@ -123,6 +123,7 @@ struct scratch {
         sure_hosts;            /* it names some, not only as bases or for a workspace file's sake */
     struct sink paths, hosts;  /* of its own arguments */
     struct sink aside;         /* paths and hosts of its strings, read aside */
+    size_t aside_split;        /* of which so many are of its path arguments, found as these were read */
     struct starts directories; /* that its paths name */
     struct tree_ask tree;      /* of its trees */
     struct item *items;

@@ -272,13 +272,22 @@ static bool append_own(struct scratch *scratch)
     return !none || append_with(scratch, NULL);
 }
 
-/* A string that is read aside says nothing new where the call itself names the same alone. */
+static uint32_t string_of(const struct reading *reading)
+{
+    return reading->host_kind != READING_NO_HOST ? reading->host_value : reading->value;
+}
+
+/* What path arguments mean besides was found first, then what other strings may name; both stand in the order of the
+ * strings. A string that is read aside says nothing new where the call itself names the same alone. */
 static bool append_aside(struct scratch *scratch)
 {
     const struct sink *aside = &scratch->aside;
     bool alone = scratch->own_commands == 0;
-    for (size_t i = 0; i < aside->count; i++) {
-        struct reading reading = aside->list[i];
+    size_t split = scratch->aside_split, first = 0, second = split;
+    while (first < split || second < aside->count) {
+        bool one = first < split && (second == aside->count ||
+                                     string_of(&aside->list[first]) <= string_of(&aside->list[second]));
+        struct reading reading = aside->list[one ? first++ : second++];
         bool host = reading.host_kind != READING_NO_HOST;
         if (alone && !host && scratch->hosts.set.used == 0 && !scratch->hosts.unreadable &&
             set_find(&scratch->paths.set, scratch->seed, reading.path) != NULL) {

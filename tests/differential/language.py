@@ -209,7 +209,7 @@ def extra_members(rng, fs, out):
     for _ in range(rng.choice((0, 1, 1, 2))):
         pick = rng.random()
         if pick < 0.5:
-            out[rng.choice(PLACE_KEYS)] = loose_string(rng, fs)
+            out[rng.choice(PLACE_KEYS)] = loose_string(rng, fs)[:2000]  # whether a start may be longer than a path is not said
         elif pick < 0.58:
             out[rng.choice(PROSE_KEYS)] = rng.choice((loose_string(rng, fs), {"a/b": loose_string(rng, fs)}, [loose_string(rng, fs)]))
         elif pick < 0.7:
