@@ -124,6 +124,7 @@ enum store_result {
     STORE_NONE,     /* no such request waits */
     STORE_TOO_MANY, /* LIMIT_WAITING requests wait for the session already */
     STORE_TWICE,    /* this person has voted already */
+    STORE_FORBIDDEN, /* of people_take_answer alone: this person may not answer */
 };
 
 /* Inside a transaction. Makes a request wait and gives it a code (`wanted`, if it is a valid code that no

@@ -76,6 +76,7 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         journal_limit(gate->ledger.journal, options->journal_max_size);
         open = options->brief || look_for_gap(gate, ret_error);
     }
+    gate->ledger.notify = options->notify;
     buf_finish(&boot);
     if (open && load_first(gate, ret_error)) {
         return gate;

@@ -13,6 +13,7 @@
 #include "gate/decide.h"
 #include "gate/sources.h"
 #include "journal/journal.h"
+#include "people/roster.h"
 
 struct gate;
 
@@ -34,6 +35,9 @@ struct gate_options {
     bool
         tells_authored; /* fill in outcome.authored_in_every_reading: what a surface asks before it says more than
                             "not denied" */
+    const char
+        *notify; /* an absolute program that is told of requests (--notify); NULL: none beside those of the
+                           state directory's settings */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 
@@ -189,7 +193,29 @@ struct people_answer {
     size_t ended_count; /* 0: it waits for more approvers */
 };
 
-/* Counts a person's answer. STORE_NONE: no such request waits (people_last says what became of it). */
+/* Who answers, and what has authenticated them. */
+struct voter {
+    enum people_surface surface;
+    struct slice id; /* what the surface knows them by: the system's user, WORKSPACE/USER, … */
+    struct slice as; /* the name that they say they have; empty: none. It must be the person's own. */
+};
+
+/* Counts the answer of whoever a surface has authenticated: what every surface calls. With a roster the identity is
+ * the person's name there, who must be one that may answer requests of this rule and channel; without one it is the
+ * operating system's name of the user who runs this process, whatever the surface, because one human could otherwise
+ * meet a quorum of two. vote->identity is not read. STORE_FORBIDDEN, with a line for the person in ret_error and an
+ * event approval.dropped: they may not answer. */
+MUST_USE enum store_result people_take_answer(struct people *people, const struct roster *roster,
+                                              const struct voter *voter, const struct vote *vote,
+                                              struct people_answer *ret_answer, struct buf *ret_error);
+
+/* Journals that an answer was dropped, and why (a constant phrase). Best effort: it changes nothing. */
+void people_drop(struct people *people, const struct vote *vote, const char *why);
+
+/* Appends the operating system's name of the user who runs this process, or uid:N. */
+void people_own_name(struct buf *ret_name);
+
+/* Counts the answer of an identity that was authenticated: what people_take_answer ends in. STORE_NONE: no such request waits (people_last says what became of it). */
 MUST_USE enum store_result people_vote(struct people *people, const struct vote *vote,
                                        struct people_answer *ret_answer, struct buf *ret_error);
 

@@ -14,6 +14,13 @@ struct ledger {
     uint64_t correlation;         /* the next correlation id; starts at random */
     struct arena arena;           /* for one operation */
     char kept_hash[HASH_HEX + 1]; /* of the journal's event that was kept in the store last */
+    struct store *store;  /* NULL until ledger_open_store */
+    uint64_t correlation; /* the next correlation id; starts at random */
+    char *path;           /* of the state directory: absolute */
+    const char
+        *notify;    /* a program that is told of requests, beside whom the state directory's settings name */
+    bool announced; /* the request at hand was told of when it was first made */
+    struct arena arena; /* for one operation */
 };
 
 MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
@@ -43,7 +50,11 @@ MUST_USE bool ledger_stage_vote(struct ledger *ledger, const struct request *req
 MUST_USE bool ledger_stage_ends(struct ledger *ledger, const struct request *ended, size_t count,
                                 struct slice by);
 
-/* Commits what is staged and the store's transaction as one: the journal first, flushed. When the store's commit
+/* Tells people, by notices, of requests that wait since now or have ended. Best effort; ret_error says what failed. */
+void ledger_notify(struct ledger *ledger, const struct request *requests, size_t count,
+                   struct buf *ret_error);
+
+/* Commits what is staged and the store's transaction as one: the journal first, flushed; then people are told. When the store's commit
  * fails after it, each of the requests gets an event `approval.void` with the reason, which takes back what
  * the journal says became of it. False, with nothing changed in the store and a message. */
 MUST_USE bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t count,

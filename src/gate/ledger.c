@@ -1,10 +1,15 @@
 /* The ledger: the state directory with its journal and its store of approvals, which commit as one. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "gate/internal.h"
 #include "gate/state.h"
+#include "people/notice.h"
+#include "people/outbox.h"
+
+#define NOTICE_BYTES ((size_t)256 << 20) /* the largest input fits */
 
 struct times times_now(void)
 {
@@ -24,6 +29,7 @@ bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsyn
     if (ledger->journal == NULL) {
         return false;
     }
+    ledger->path = realpath(state_dir, NULL);
     if (random_bytes(&ledger->correlation, sizeof(ledger->correlation))) {
         return true;
     }
@@ -52,6 +58,7 @@ void ledger_close(struct ledger *ledger)
 {
     store_close(ledger->store);
     journal_close(ledger->journal);
+    free(ledger->path);
     if (ledger->dir >= 0) {
         close(ledger->dir);
     }
@@ -170,6 +177,23 @@ static bool stage_void(struct ledger *ledger, const struct request *requests, si
     return true;
 }
 
+void ledger_notify(struct ledger *ledger, const struct request *requests, size_t count, struct buf *ret_error)
+{
+    struct buf notice;
+    for (size_t i = 0; i < count && ledger->path != NULL; i++) {
+        bool waits = requests[i].state == REQUEST_WAITING;
+        if (waits && (requests[i].given > 0 || ledger->announced)) {
+            continue; /* a vote, or a call that came again */
+        }
+        buf_init(&notice, NOTICE_BYTES);
+        notice_write(&notice, &requests[i]);
+        if (buf_ok(&notice)) {
+            (void)!outbox_post(ledger->dir, ledger->path, buf_slice_of(&notice), ledger->notify, ret_error);
+        }
+        buf_finish(&notice);
+    }
+}
+
 bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t count, struct buf *ret_error)
 {
     if (!journal_commit(ledger->journal, true, ret_error)) {
@@ -177,6 +201,10 @@ bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t
         return false;
     }
     if (store_commit(ledger->store)) {
+        struct buf untold;
+        buf_init_message(&untold, MESSAGE_BYTES);
+        ledger_notify(ledger, requests, count, &untold);
+        buf_finish(&untold);
         return true;
     }
     buf_text(ret_error, store_error(ledger->store));

@@ -5,7 +5,7 @@
 #include "people/outbox.h"
 
 #define NOTICE_TARGETS_MOST 16u
-#define OUTBOX_ITEM_BYTES   (64u << 20) /* a request with its whole input stands in one */
+#define OUTBOX_ITEM_BYTES   (512u << 20) /* a request with its whole input stands in one */
 
 enum outbox_read {
     OUTBOX_FAILED = 0,

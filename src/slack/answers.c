@@ -48,14 +48,27 @@ static void refuse_answer(struct slack *slack, const struct answer *a, struct sl
     slack_tell(slack, a->channel, a->user, told);
 }
 
-static void count(struct slack *slack, const struct answer *a, const struct person *person)
+static void take_answer(struct slack *slack, const struct answer *a)
 {
+    char id[80] = "?";
+    bool named = write_identity(a->team, a->user, id, sizeof(id));
+    const struct request *request = slack_waiting(slack, a->request);
+    const struct voter voter = {.surface = PEOPLE_SLACK, .id = slice_of(named ? id : "")};
+    const struct vote vote = {.code = slice_of(a->code), .yes = a->yes, .scope = a->scope};
     struct people_answer answer;
     struct buf error;
-    const struct vote vote = {
-        .code = slice_of(a->code), .identity = person->name, .yes = a->yes, .scope = a->scope};
-    buf_init(&error, 4096);
-    switch (people_vote(slack->people, &vote, &answer, &error)) {
+    if (request == NULL || strcmp(request->code, a->code) != 0) {
+        refuse_answer(slack, a, slice_of(id), "the request of this message waits no longer",
+                      "This request waits no longer.");
+        return;
+    }
+    if (a->yes && !slack_can_show(request->input)) {
+        refuse_answer(slack, a, slice_of(id), "the call was not shown whole",
+                      "This call is too long to be approved here: answer in a terminal.");
+        return;
+    }
+    buf_init_message(&error, MESSAGE_BYTES);
+    switch (people_take_answer(slack->people, &slack->roster, &voter, &vote, &answer, &error)) {
     case STORE_DONE:
         break;
     case STORE_TWICE:
@@ -64,36 +77,16 @@ static void count(struct slack *slack, const struct answer *a, const struct pers
     case STORE_NONE:
         slack_tell(slack, a->channel, a->user, "This request waits no longer.");
         break;
+    case STORE_FORBIDDEN:
+        slack_tell(slack, a->channel, a->user, "You may not answer this request.");
+        break;
     default:
-        slack_say("an answer does not count: %.*s", SLICE_FMT(buf_slice_of(&error)));
+        slack_say("an answer does not count: %.*s", SLICE_FMT(buf_message(&error)));
         slack_tell(slack, a->channel, a->user,
                    "Your answer could not be counted. Please answer in a terminal.");
     }
     buf_finish(&error);
     slack->look_soon = true;
-}
-
-static void take_answer(struct slack *slack, const struct answer *a)
-{
-    char id[80] = "?";
-    bool named = write_identity(a->team, a->user, id, sizeof(id));
-    const struct request *request = slack_waiting(slack, a->request);
-    const struct person *person = named ? roster_find(&slack->roster, PEOPLE_SLACK, slice_of(id)) : NULL;
-    if (request == NULL || strcmp(request->code, a->code) != 0) {
-        refuse_answer(slack, a, slice_of(id), "the request of this message waits no longer",
-                      "This request waits no longer.");
-    } else if (person == NULL) {
-        refuse_answer(slack, a, slice_of(id), "this Slack user is nobody in people.json",
-                      "You may not answer requests: people.json does not name you.");
-    } else if (!person_may_answer(person, request->rule, request->channel)) {
-        refuse_answer(slack, a, person->name, "this person may not answer requests of this rule or channel",
-                      "You may not answer requests of this rule.");
-    } else if (a->yes && !slack_can_show(request->input)) {
-        refuse_answer(slack, a, person->name, "the call was not shown whole",
-                      "This call is too long to be approved here: answer in a terminal.");
-    } else {
-        count(slack, a, person);
-    }
 }
 
 /* ---- Buttons ---- */

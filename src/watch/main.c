@@ -200,12 +200,12 @@ int main(int argc, char **argv)
     struct watch_model model;
     struct buf error;
     (void)setlocale(LC_CTYPE, "C.UTF-8");
-    if (argc != 2 || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+    if (argc != 4 || !isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         fprintf(stderr, "callgate: watch draws in a terminal: start it with 'callgate watch' in one\n");
         return 2;
     }
     buf_init(&error, 4096);
-    if (!watch_open(&model, argv[1], &error)) {
+    if (!watch_open(&model, argv[1], argv[2], argv[3][0] != '\0' ? argv[3] : NULL, &error)) {
         fprintf(stderr, "callgate: %.*s\n", SLICE_FMT(buf_slice_of(&error)));
         buf_finish(&error);
         return 2;

@@ -1,7 +1,6 @@
 /* What `watch` sees: requests through the interface of every surface, decisions out of the journal's end. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +16,18 @@
 #define FIRST_LOOK  ((int64_t)256 << 10)
 #define LINES_BYTES ((size_t)2 << 30)
 
-bool watch_open(struct watch_model *ret_model, const char *state_dir, struct buf *ret_error)
+bool watch_open(struct watch_model *ret_model, const char *state_dir, const char *home,
+                const char *people_file, struct buf *ret_error)
 {
+    struct buf path;
     *ret_model = (struct watch_model){.state_dir = state_dir, .journal = -1};
     arena_init(&ret_model->arena, LINES_BYTES);
     buf_init(&ret_model->tail, TAIL_BYTES);
     ret_model->decisions = calloc(WATCH_DECISIONS, sizeof(*ret_model->decisions));
-    ret_model->people = people_open(state_dir, ret_error);
+    buf_init(&path, MESSAGE_BYTES);
+    bool ok = roster_open(&ret_model->roster, slice_of(home), people_file, &path, ret_error);
+    buf_finish(&path);
+    ret_model->people = ok ? people_open(state_dir, ret_error) : NULL;
     if (ret_model->decisions != NULL && ret_model->people != NULL) {
         return true;
     }
@@ -34,6 +38,7 @@ bool watch_open(struct watch_model *ret_model, const char *state_dir, struct buf
 void watch_close(struct watch_model *model)
 {
     people_close(model->people);
+    roster_finish(&model->roster);
     free(model->decisions);
     buf_finish(&model->tail);
     arena_finish(&model->arena);
@@ -199,16 +204,6 @@ bool watch_look(struct watch_model *model)
 
 /* ---- Answers ---- */
 
-static struct slice own_name(char *strings, size_t size)
-{
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(getuid(), &entry, strings, size, &found) == 0 && found != NULL) {
-        return slice_of(found->pw_name);
-    }
-    snprintf(strings, size, "uid:%u", (unsigned)getuid());
-    return slice_of(strings);
-}
-
 void watch_answer(struct watch_model *model, const struct request *request, enum watch_answer answer)
 {
     static const enum approval_scope scopes[] = {[WATCH_ONCE] = APPROVAL_ONCE,
@@ -217,16 +212,19 @@ void watch_answer(struct watch_model *model, const struct request *request, enum
                                                  [WATCH_REFUSE] = APPROVAL_SESSION};
     struct people_answer given;
     struct buf error;
-    char strings[16 << 10], code[CODE_LENGTH + 1];
+    struct buf name;
+    char code[CODE_LENGTH + 1];
     memcpy(code, request->code, sizeof(code));
     buf_init_message(&error, MESSAGE_BYTES);
+    buf_init(&name, MESSAGE_BYTES);
+    people_own_name(&name);
+    const struct voter voter = {.surface = PEOPLE_USER, .id = buf_slice_of(&name)};
     const struct vote vote = {
         .code = slice_of(code),
-        .identity = own_name(strings, sizeof(strings)),
         .yes = answer != WATCH_REFUSE,
         .scope = scopes[answer],
     };
-    switch (people_vote(model->people, &vote, &given, &error)) {
+    switch (people_take_answer(model->people, &model->roster, &voter, &vote, &given, &error)) {
     case STORE_DONE:
         snprintf(model->message, sizeof(model->message), "%s: %s (%u of %u)", code,
                  given.request.state == REQUEST_WAITING ? "counted, more approvers are needed"
@@ -239,9 +237,13 @@ void watch_answer(struct watch_model *model, const struct request *request, enum
     case STORE_TWICE:
         snprintf(model->message, sizeof(model->message), "%s: you have answered already", code);
         break;
+    case STORE_FORBIDDEN:
+        snprintf(model->message, sizeof(model->message), "%s: %.*s", code, SLICE_FMT(buf_message(&error)));
+        break;
     default:
         snprintf(model->message, sizeof(model->message), "%s: the answer does not count: %.*s", code,
                  SLICE_FMT(buf_message(&error)));
     }
+    buf_finish(&name);
     buf_finish(&error);
 }

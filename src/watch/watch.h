@@ -27,6 +27,7 @@ struct watch_decision {
 
 struct watch_model {
     struct people *people;
+    struct roster roster;
     const char *state_dir;
     struct request *requests; /* that wait and pass the filter, oldest first; valid until the next look */
     size_t count;
@@ -44,7 +45,9 @@ struct watch_model {
     char message[512]; /* what became of the last answer */
 };
 
-MUST_USE bool watch_open(struct watch_model *ret_model, const char *state_dir, struct buf *ret_error);
+/* `home` and `people_file` as roster_open has them. */
+MUST_USE bool watch_open(struct watch_model *ret_model, const char *state_dir, const char *home,
+                         const char *people_file, struct buf *ret_error);
 void watch_close(struct watch_model *model);
 
 /* Looks again. False when the store cannot be read; the message says why. */

@@ -24,7 +24,7 @@
 #define EXIT_TAKEN     0
 #define EXIT_HOPELESS  65
 #define EXIT_LATER     75
-#define BODY_BYTES     (64u << 20)
+#define BODY_BYTES     (512u << 20)
 #define KEY_BYTES      (128u << 10)
 #define KEY_LEAST      16u
 #define CONNECT_MS     5000L

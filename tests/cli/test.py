@@ -255,7 +255,7 @@ def test_slips():
                            (["eval", "--policy", f"wrk={f.path}/p", "-"], "a tier is admin, user or workspace")):
             seen = run(*argv, code=2).stderr
             check(f"{argv} is advised", word in seen, seen)
-        for name in ("bench", "dismiss", "pending", "relay", "reload", "stats", "status"):
+        for name in ("bench", "dismiss", "relay", "reload", "stats", "status"):
             seen = run(name, "--state", f.path, f.path + "/x", code=2).stderr if name != "bench" else run(name, "x", code=2).stderr
             check(f"{name} takes no word", "unexpected argument" in seen, seen)
 

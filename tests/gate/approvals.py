@@ -2,6 +2,7 @@
 """approvals.py CALLGATE MCP_SERVER FAIL_MODULE: how far a yes goes, what it releases, and what ends a request."""
 import json
 import os
+import pwd
 import signal
 import subprocess
 import time
@@ -87,14 +88,60 @@ def test_call_is_this_call():
         check("both run", [s.gate.answer(), s.gate.answer()] == ["ran", "ran"])
 
 
+def people_file(s):
+    """Two people: one in this terminal, one behind a bridge, and one who may answer other rules only."""
+    user = pwd.getpwuid(os.getuid()).pw_name
+    return s.folder.write("people.json", {"people": [
+        {"name": "ada", "user": user}, {"name": "bob", "bridge": "bob"},
+        {"name": "eve", "bridge": "eve", "rules": ["other"]}]})
+
+
 def test_the_narrowest_answer_of_a_quorum():
     with Session() as s:
+        people = people_file(s)
         first, second = s.held("mv", {"n": 1}), s.held("mv", {"n": 2})
-        s.say("approve", "--call", first, "--as", "ada")
-        out = s.say("approve", first, "--as", "bob")
+        s.say("approve", "--call", first, "--people", people)
+        out = s.say("reply", "--as", "bob", "--people", people, f"y {first}")
         check("the wider answer does not widen", "covers this very call" in out, out)
         check("it runs", s.gate.answer() == "ran")
         check("the other waits", [p["code"] for p in pending(s.folder)] == [second])
+
+
+def test_one_identity_for_one_person():
+    with Session() as s:
+        code = s.held("mv", {"n": 1})
+        s.say("approve", code, "--as", "ada")
+        s.say("approve", code, "--as", "bob", code=1, what="two names of one user are one person")
+        s.say("reply", "--as", "bob", f"y {code}", code=1, what="a bridge without people.json is that user, too")
+        check("so it waits", [p["given"] for p in pending(s.folder)] == [1])
+        people = people_file(s)
+        other = s.held("mv", {"n": 2})
+        s.say("approve", other, "--as", "bob", "--people", people, code=1, what="a name counts only for whom it authenticates")
+        s.say("reply", "--as", "eve", "--people", people, f"y {other}", code=1, what="one who may not answer this rule")
+        s.say("reply", "--as", "mallory", "--people", people, f"y {other}", code=1, what="nobody")
+        check("none of these counts", [p["given"] for p in pending(s.folder) if p["code"] == other] == [0])
+        check("and each is journalled", len(s.folder.events("approval.dropped")) >= 5)
+        s.say("approve", other, "--as", "ada", "--people", people)
+        s.say("reply", "--as", "bob", "--people", people, f"Y {other.upper()}", what="a reply in capitals")
+        check("two people are two", s.gate.answer() == "ran")
+
+
+def test_notices():
+    with Session() as s:
+        told = s.folder.write("told", "")
+        program = s.folder.write("tell", f"#!/bin/sh\ncat >>{told}\n")
+        os.chmod(program, 0o755)
+        s.say("notices", "add", "command", program)
+        code = s.held("cp", {"text": "hello", "token": "ghp_" + "a" * 36})
+        notices = lambda: [json.loads(line) for line in open(told)]
+        wait_for("a notice", lambda: len(notices()) == 1)
+        notice = notices()[0]
+        check("it is the request", notice["event"] == "waiting" and notice["request"]["code"] == code, notice)
+        check("without secrets", "ghp_" not in json.dumps(notice), notice)
+        s.say("refuse", code)
+        wait_for("its end", lambda: len(notices()) == 2)
+        check("its end is told", notices()[1]["event"] == "refused", notices())
+        subprocess.run(["pkill", "-f", f"notices send --state {s.folder.state}"])
 
 
 def test_live_approvals():

@@ -77,9 +77,13 @@ def answer(callgate, state, word, count):
         listed = subprocess.run([callgate, "pending", "--format", "json", "--state", state], capture_output=True)
         waiting = json.loads(listed.stdout or b"[]") if listed.returncode == 0 else []
         if waiting:
+            people = os.path.join(state, "people-of-the-test.json")
+            with open(people, "w") as file:
+                json.dump({"people": [{"name": f"person{i}", "bridge": f"person{i}"} for i in range(count)]}, file)
+            letter = "y" if word == "approve" else "n"
             for i in range(count):
-                subprocess.run([callgate, word, waiting[0]["code"], "--as", f"person{i}", "--state", state],
-                               capture_output=True, check=True)
+                subprocess.run([callgate, "reply", "--as", f"person{i}", "--people", people, "--state", state,
+                                f"{letter} {waiting[0]['code']}"], capture_output=True, check=True)
             return
         time.sleep(0.01)
 

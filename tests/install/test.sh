@@ -39,8 +39,8 @@ check "every function of the header is there" sh -c "
 	grep -oE 'cg_[a-z_]+\(' '$prefix/include/callgate.h' | tr -d '(' | sort -u >'$dir/declared'
 	nm -D --defined-only '$libdir/libcallgate.so' | grep -oE 'cg_[a-z_]+\$' | sort -u >'$dir/defined'
 	comm -23 '$dir/declared' '$dir/defined' | grep . && exit 1; exit 0"
-check "the library needs libc only" \
-	sh -c "! readelf -d '$libdir/libcallgate.so' | grep NEEDED | grep -v 'libc\.so'"
+check "the library needs libc and utf8proc only" \
+	sh -c "! readelf -d '$libdir/libcallgate.so' | grep NEEDED | grep -v -e 'libc\.so' -e 'libutf8proc\.so'"
 
 flags="-I$prefix/include"
 check "pkg-config finds it" env PKG_CONFIG_PATH="$libdir/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$dir" \
@@ -48,9 +48,9 @@ check "pkg-config finds it" env PKG_CONFIG_PATH="$libdir/pkgconfig" PKG_CONFIG_S
 check "the example builds against the shared library" \
 	cc -std=c11 -Wall -Wextra -Werror $flags "$top/examples/decide.c" -o "$dir/shared" -L"$libdir" -lcallgate
 check "the example builds against the static library" \
-	cc -std=c11 -Wall -Wextra -Werror $flags "$top/examples/decide.c" -o "$dir/static" "$libdir/libcallgate.a"
+	cc -std=c11 -Wall -Wextra -Werror $flags "$top/examples/decide.c" -o "$dir/static" "$libdir/libcallgate.a" -lutf8proc
 printf '#include <callgate.h>\nint main() { return cg_abi_version() == CG_ABI_VERSION ? 0 : 1; }\n' >"$dir/x.cc"
-check "it builds as C++" c++ -Wall -Wextra -Werror $flags "$dir/x.cc" -o "$dir/cxx" "$libdir/libcallgate.a"
+check "it builds as C++" c++ -Wall -Wextra -Werror $flags "$dir/x.cc" -o "$dir/cxx" "$libdir/libcallgate.a" -lutf8proc
 check "and runs as C++" "$dir/cxx"
 
 cat >"$dir/policy.json" <<'END'

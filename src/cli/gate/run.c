@@ -32,6 +32,8 @@ static const char usage[] =
     "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
     "  --no-weakening        refuse a reload that decides anything less strictly than the policy that was\n"
     "                        acknowledged last (callgate acknowledge; until then: the policy at start)\n"
+    "  --notify PROGRAM      tell people of requests by this program, too (callgate notices is for every "
+    "gate)\n"
     "  --confine             start the server in a view of the system that the policy makes (callgate "
     "confine);\n"
     "                        --write DIR and --no-net go with it\n"
@@ -51,6 +53,7 @@ static const char usage[] =
 
 struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
+    const char *notify;
     bool remote, no_weakening, confine;
     struct option_list methods;
     struct confine_options confined;
@@ -168,6 +171,10 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     }
     gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
     gate->no_weakening = own->no_weakening;
+    if (own->notify != NULL && own->notify[0] != '/') {
+        return usage_error(command, "--notify: name a program by its whole path");
+    }
+    gate->notify = own->notify;
     proxy->session.defaults.channel = slice_of(own->channel != NULL ? own->channel : "local");
     return -1;
 }
@@ -270,6 +277,7 @@ static int run(int argc, char **argv)
     struct run_options own = {.confined.command = &command_run};
     const struct option_spec specs[] = {
         {"server", OPTION_VALUE, &own.server},
+        {"notify", OPTION_VALUE, &own.notify},
         {"channel", OPTION_VALUE, &own.channel},
         {"thread", OPTION_VALUE, &own.thread},
         {"actor", OPTION_VALUE, &own.actor},

@@ -1,5 +1,4 @@
 /* `approve`, `refuse` and `deny`: a person's answer to requests. */
-#include <pwd.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -19,35 +18,27 @@ static const char approve_usage[] =
     "  --once      this call, one time\n"
     "  --call      this very call, also when it comes again, until the rule's ttlMs has passed\n"
     "  --rule ID   every request of this rule that waits\n"
-    "  --as NAME   who answers (default: your name in the user database)\n\n"
+    "  --as NAME   your name in people.json: it counts only for whom it authenticates\n"
+    "  --people FILE  another people.json than the standard one\n\n"
     "Exit: 0 every answer counts, 1 some request does not wait or you have answered it already, 2 could not "
     "be "
     "done.\n";
 
-static const char refuse_usage[] =
-    "usage: callgate refuse [--because TEXT] CODE... [--as NAME] [--state DIR]   (also: callgate deny)\n\n"
-    "Refuses the requests with these codes: one refusal ends a request, and the same call stays refused for "
-    "its\n"
-    "session until the rule's ttlMs has passed.\n\n"
-    "  --because TEXT  why, for the journal\n"
-    "  --rule ID       every request of this rule that waits\n"
-    "  --as NAME       who answers (default: your name in the user database)\n\n"
-    "Exit: 0 refused, 1 some request does not wait or you have answered it already, 2 could not be done.\n";
+#define REFUSAL_USAGE(name, other)                                                                           \
+    "usage: callgate " name " [--because TEXT] CODE... [--as NAME] [--state DIR]\n\n"                        \
+    "Refuses the requests with these codes: one refusal ends a request, and the same call stays refused\n"   \
+    "for its session until the rule's ttlMs has passed. " other " does the same.\n\n"                        \
+    "  --because TEXT  why, for the journal\n"                                                               \
+    "  --rule ID       every request of this rule that waits\n"                                              \
+    "  --as NAME       your name in people.json: it counts only for whom it authenticates\n"                 \
+    "  --people FILE   another people.json than the standard one\n\n"                                        \
+    "Exit: 0 refused, 1 some request does not wait or you have answered it already, 2 could not be done.\n"
+
+static const char refuse_usage[] = REFUSAL_USAGE("refuse", "callgate deny");
+static const char deny_usage[] = REFUSAL_USAGE("deny", "callgate refuse");
 
 #define ANSWER_BYTES ((size_t)16 << 20)
 #define BECAUSE_MOST 1000 /* characters of a reason, more are no reason */
-
-static bool own_name(struct buf *ret_name)
-{
-    struct passwd entry, *found = NULL;
-    char strings[16 << 10];
-    if (getpwuid_r(getuid(), &entry, strings, sizeof(strings), &found) == 0 && found != NULL) {
-        buf_text(ret_name, found->pw_name);
-    } else {
-        buf_printf(ret_name, "uid:%u", (unsigned)getuid());
-    }
-    return buf_ok(ret_name);
-}
 
 static void write_call(struct buf *out, const struct request *r)
 {
@@ -123,14 +114,22 @@ static void tell_gone(struct people *people, struct slice code)
     buf_finish(&error);
 }
 
-static int answer_one(struct people *people, const struct vote *vote)
+/* One command's answers: whose they are, and where they go. */
+struct answers {
+    struct people *people;
+    struct roster roster;
+    struct voter voter;
+};
+
+static int answer_one(const struct answers *answers, const struct vote *vote)
 {
+    struct people *people = answers->people;
     struct people_answer answer;
     struct buf out, error;
     int result = EXIT_UNABLE;
     buf_init(&out, ANSWER_BYTES);
     buf_init_message(&error, MESSAGE_BYTES);
-    switch (people_vote(people, vote, &answer, &error)) {
+    switch (people_take_answer(people, &answers->roster, &answers->voter, vote, &answer, &error)) {
     case STORE_DONE:
         write_result(&out, &answer);
         result = print(&out);
@@ -141,6 +140,10 @@ static int answer_one(struct people *people, const struct vote *vote)
         break;
     case STORE_TWICE:
         say("%.*s: you have answered this request already", SLICE_FMT(vote->code));
+        result = EXIT_NO;
+        break;
+    case STORE_FORBIDDEN:
+        say("%.*s: %.*s", SLICE_FMT(vote->code), SLICE_FMT(buf_message(&error)));
         result = EXIT_NO;
         break;
     default:
@@ -180,30 +183,6 @@ static bool ask_scope(struct people *people, struct vote *vote)
     return answered;
 }
 
-static bool is_space(uint32_t c)
-{
-    return c == ' ' || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x202F ||
-           c == 0x205F || c == 0x3000;
-}
-
-/* Whether no other name looks the same but for what nobody sees: a quorum counts people by their names. */
-static bool usable_name(struct slice name)
-{
-    uint32_t first = 0, last = ' ';
-    if (utf8_valid_upto(name) != name.len) {
-        return false;
-    }
-    for (size_t pos = 0; pos < name.len;) {
-        bool begins = pos == 0;
-        last = utf8_next(name, &pos);
-        first = begins ? last : first;
-        if (utf8_unseen(last)) {
-            return false;
-        }
-    }
-    return !is_space(first) && !is_space(last);
-}
-
 /* Codes of the requests of one rule, in the arena of `options`. */
 static bool codes_of_rule(struct people *people, const char *rule, struct options *options,
                           struct buf *ret_error)
@@ -224,15 +203,16 @@ static bool codes_of_rule(struct people *people, const char *rule, struct option
     return options->argv != NULL;
 }
 
-static int answer_all(struct people *people, const struct answering *answering, struct options *options,
-                      struct vote vote)
+static int answer_all(const struct answers *answers, const struct answering *answering,
+                      struct options *options, struct vote vote)
 {
+    struct people *people = answers->people;
     bool asks =
         vote.yes && !answering->once && !answering->call && answering->may_ask && isatty(STDIN_FILENO);
     int result = EXIT_YES;
     for (int i = 0; i < options->argc; i++) {
         vote.code = slice_of(options->argv[i]);
-        int one = asks && !ask_scope(people, &vote) ? EXIT_NO : answer_one(people, &vote);
+        int one = asks && !ask_scope(people, &vote) ? EXIT_NO : answer_one(answers, &vote);
         result = one > result ? one : result;
     }
     if (options->argc == 0) {
@@ -242,40 +222,62 @@ static int answer_all(struct people *people, const struct answering *answering, 
     return result;
 }
 
+/* Who answers: the user of the system who runs this, or whom a bridge vouches for. */
+static bool find_voter(const struct answering *answering, struct answers *answers, struct buf *name,
+                       struct buf *ret_error)
+{
+    struct buf home, path;
+    buf_init(&home, MESSAGE_BYTES);
+    buf_init(&path, MESSAGE_BYTES);
+    bool bridge = answering->surface == PEOPLE_BRIDGE;
+    if (bridge) {
+        buf_text(name, answering->as);
+    } else {
+        people_own_name(name);
+    }
+    bool ok = buf_ok(name);
+    if (!ok || !gate_home_dir(&home)) {
+        buf_text(ret_error, "your name or your home directory cannot be told");
+        ok = false;
+    }
+    ok = ok && roster_open(&answers->roster, buf_slice_of(&home), answering->people, &path, ret_error);
+    answers->voter = (struct voter){answering->surface, buf_slice_of(name),
+                                    slice_of(answering->as != NULL && !bridge ? answering->as : "")};
+    if (ok && !answers->roster.present && answering->as != NULL) {
+        say("note: without people.json your answer counts as the user who runs this, whatever --as says");
+    }
+    buf_finish(&home);
+    buf_finish(&path);
+    return ok;
+}
+
 int answer_requests(const struct command *command, struct options *options, const struct answering *answering)
 {
     struct buf error, name;
-    struct people *people = NULL;
-    const char *as = answering->as;
+    struct answers answers = {0};
     int result = EXIT_UNABLE;
     buf_init_message(&error, MESSAGE_BYTES);
     buf_init(&name, MESSAGE_BYTES);
-    if (as != NULL) {
-        buf_text(&name, as);
-    }
-    struct vote vote = {
+    const struct vote vote = {
         .yes = answering->yes,
         .scope = answering->once   ? APPROVAL_ONCE
                  : answering->call ? APPROVAL_CALL
                                    : APPROVAL_SESSION,
         .because = slice_of(answering->because != NULL ? answering->because : ""),
     };
-    if (as != NULL && !usable_name(slice_of(as))) {
+    if (answering->as != NULL && !people_name_usable(slice_of(answering->as))) {
         result =
             usage_error(command, "--as: no usable name: it is empty, begins or ends with a space, or has "
                                  "characters that nobody sees");
-    } else if (as == NULL && !own_name(&name)) {
-        result = usage_error(command, "your name cannot be told; give it with --as");
-    } else if (!buf_ok(&name)) {
-        result = usage_error(command, "--as: the name is too long");
-    } else if ((people = people_open(options->state_dir, &error)) != NULL &&
-               (answering->rule == NULL || codes_of_rule(people, answering->rule, options, &error))) {
-        vote.identity = buf_slice_of(&name);
-        result = answer_all(people, answering, options, vote);
+    } else if (find_voter(answering, &answers, &name, &error) &&
+               (answers.people = people_open(options->state_dir, &error)) != NULL &&
+               (answering->rule == NULL || codes_of_rule(answers.people, answering->rule, options, &error))) {
+        result = answer_all(&answers, answering, options, vote);
     } else {
         say("the answer does not count: %.*s", SLICE_FMT(buf_message(&error)));
     }
-    people_close(people);
+    people_close(answers.people);
+    roster_finish(&answers.roster);
     buf_finish(&error);
     buf_finish(&name);
     return result;
@@ -309,12 +311,13 @@ static int run_answer(const struct command *command, int argc, char **argv, bool
     struct answering answering = {.yes = yes, .may_ask = true};
     const struct option_spec own[] = {
         {"as", OPTION_VALUE, &answering.as},
+        {"people", OPTION_VALUE, &answering.people},
         {"rule", OPTION_VALUE, &answering.rule},
         {yes ? "once" : "because", yes ? OPTION_FLAG : OPTION_VALUE,
          yes ? (void *)&answering.once : (void *)&answering.because},
         {"call", OPTION_FLAG, &answering.call},
     };
-    int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, yes ? 4 : 3);
+    int code = options_read(&options, command, argc, argv, TAKES_STATE | STATE_IS_THERE, own, yes ? 5 : 4);
     if (code != -1) {
         return code;
     }
@@ -340,5 +343,5 @@ static int run_deny(int argc, char **argv)
 }
 
 const struct command command_approve = {"approve", "approve a waiting request", approve_usage, run_approve};
-const struct command command_deny = {"deny", "another name of refuse", refuse_usage, run_deny};
+const struct command command_deny = {"deny", "another name of refuse", deny_usage, run_deny};
 const struct command command_refuse = {"refuse", "refuse a waiting request", refuse_usage, run_refuse};

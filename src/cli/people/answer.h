@@ -6,9 +6,11 @@
 
 struct answering {
     bool yes;
-    bool once, call;     /* how far a yes goes; neither: as far as the rule allows */
-    bool may_ask;        /* a terminal may be asked how far */
-    const char *as;      /* who answers; NULL: the user who runs this */
+    bool once, call;             /* how far a yes goes; neither: as far as the rule allows */
+    bool may_ask;                /* a terminal may be asked how far */
+    enum people_surface surface; /* what has authenticated who answers: the system, or a bridge */
+    const char *as;      /* the name that they say they have; of a bridge, whom it vouches for. NULL: none */
+    const char *people;  /* a people.json other than the standard one; NULL: that */
     const char *because; /* why not; NULL: unsaid */
     const char
         *rule; /* every request of this rule, in place of codes; NULL: the codes that the options hold */

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/people/answer.h"
+#include "people/notice.h"
 #include "people/show.h"
 
 static const char usage[] =
@@ -16,32 +17,6 @@ static const char usage[] =
 
 #define PENDING_BYTES ((size_t)1 << 30)
 #define SHORT_BYTES   ((size_t)400) /* of an input in the list: 'pending CODE' shows all of it */
-
-static void write_json(struct buf *out, const struct request *r)
-{
-    char expires[CLOCK_ISO_SIZE];
-    clock_iso8601(r->expires_ms, expires);
-    buf_printf(out, "{\"code\":\"%s\",\"rule\":", r->code);
-    json_write_bytes(out, r->rule);
-    buf_text(out, ",\"tool\":");
-    json_write_bytes(out, r->tool);
-    buf_text(out, ",\"server\":");
-    if (r->server.ptr != NULL) {
-        json_write_bytes(out, r->server);
-    } else {
-        buf_text(out, "null");
-    }
-    buf_text(out, ",\"input\":");
-    buf_slice(out, r->input);
-    buf_text(out, ",\"paths\":");
-    buf_slice(out, r->paths);
-    buf_text(out, ",\"channel\":");
-    json_write_bytes(out, r->channel);
-    buf_text(out, ",\"thread\":");
-    json_write_bytes(out, r->thread);
-    buf_printf(out, ",\"scope\":\"%s\",\"needed\":%u,\"given\":%u,\"expires\":\"%s\"}",
-               approval_scope_name(r->narrowed), r->needed, r->given, expires);
-}
 
 static void write_line(struct buf *out, const char *name, struct slice value)
 {
@@ -136,7 +111,7 @@ static size_t write_all(struct buf *out, const struct options *options, const st
         }
         if (options->json) {
             buf_byte(out, written > 0 ? ',' : '[');
-            write_json(out, &requests[i]);
+            notice_write_request(out, &requests[i]);
         } else {
             write_text(out, &requests[i], now, options->argc > 0);
             write_others(out, &requests[i], requests, count);

@@ -9,10 +9,11 @@
 #include "cli/people/answer.h"
 
 static const char usage[] =
-    "usage: callgate reply --as NAME [--state DIR] TEXT\n\n"
+    "usage: callgate reply --as NAME [--people FILE] [--state DIR] TEXT\n\n"
     "For a bridge that carries people's messages to an agent. A text like 'y abcde' or 'no abcde' is an "
     "answer to a\n"
-    "request: it is counted for NAME and must not be passed on to the agent, whatever became of it.\n\n"
+    "request: it is counted for the person of people.json whom NAME authenticates as \"bridge\", and must "
+    "not be passed on to the agent, whatever became of it.\n\n"
     "Exit: 0 an answer that counts; 1 an answer that does not (no such request waits, or NAME has answered "
     "already):\n"
     "do not pass it on; 3 no answer: pass the text on; 2 could not be done: do not pass it on.\n";
@@ -25,8 +26,9 @@ static int run(int argc, char **argv)
     const char *as = NULL;
     bool yes;
     char request[CODE_LENGTH + 1];
-    const struct option_spec own[] = {{"as", OPTION_VALUE, &as}};
-    int code = options_read(&options, &command_reply, argc, argv, TAKES_STATE, own, 1);
+    const char *people = NULL;
+    const struct option_spec own[] = {{"as", OPTION_VALUE, &as}, {"people", OPTION_VALUE, &people}};
+    int code = options_read(&options, &command_reply, argc, argv, TAKES_STATE, own, 2);
     if (code != -1) {
         return code;
     }
@@ -35,7 +37,7 @@ static int run(int argc, char **argv)
     } else if (!reply_parse(slice_of(options.argv[0]), &yes, request)) {
         code = EXIT_PASS_ON;
     } else {
-        struct answering answering = {.yes = yes, .as = as};
+        struct answering answering = {.yes = yes, .surface = PEOPLE_BRIDGE, .as = as, .people = people};
         options.argv[0] = request;
         code = answer_requests(&command_reply, &options, &answering);
     }

@@ -6,7 +6,7 @@
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate watch [--state DIR]\n\n"
+    "usage: callgate watch [--people FILE] [--state DIR]\n\n"
     "Shows requests that wait and decisions that pass, live, in this terminal, and takes answers:\n\n"
     "  Enter  the whole call        o  approve once\n"
     "  /      filter                a  approve what the rule allows\n"
@@ -17,12 +17,15 @@ static const char usage[] =
 static int run(int argc, char **argv)
 {
     struct options options;
+    const char *people = NULL;
+    const struct option_spec own[] = {{"people", OPTION_VALUE, &people}};
     int code = options_read(&options, &command_watch, argc, argv,
-                            TAKES_STATE | STATE_IS_THERE | TAKES_NO_WORDS, NULL, 0);
+                            TAKES_STATE | TAKES_PATHS | STATE_IS_THERE | TAKES_NO_WORDS, own, 1);
     if (code != -1) {
         return code;
     }
-    char *const words[] = {"callgate-watch", (char *)options.state_dir, NULL};
+    char *const words[] = {"callgate-watch", (char *)options.state_dir, (char *)options.base.home.ptr,
+                           (char *)(people != NULL ? people : ""), NULL};
     code = libexec_become("callgate-watch", words);
     options_finish(&options);
     return code;
