@@ -14,13 +14,9 @@ struct ledger {
     uint64_t correlation;         /* the next correlation id; starts at random */
     struct arena arena;           /* for one operation */
     char kept_hash[HASH_HEX + 1]; /* of the journal's event that was kept in the store last */
-    struct store *store;  /* NULL until ledger_open_store */
-    uint64_t correlation; /* the next correlation id; starts at random */
-    char *path;           /* of the state directory: absolute */
-    const char
-        *notify;    /* a program that is told of requests, beside whom the state directory's settings name */
-    bool announced; /* the request at hand was told of when it was first made */
-    struct arena arena; /* for one operation */
+    char *path;                   /* of the state directory: absolute */
+    const char *notify;           /* a program that is told of requests, beside those of the settings */
+    bool announced;               /* the request at hand was told of when it was first made */
 };
 
 MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
