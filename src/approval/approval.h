@@ -121,9 +121,9 @@ bool store_changed(struct store *store);
 enum store_result {
     STORE_FAILED = 0, /* deny; store_error says why */
     STORE_DONE,
-    STORE_NONE,     /* no such request waits */
-    STORE_TOO_MANY, /* LIMIT_WAITING requests wait for the session already */
-    STORE_TWICE,    /* this person has voted already */
+    STORE_NONE,      /* no such request waits */
+    STORE_TOO_MANY,  /* LIMIT_WAITING requests wait for the session already */
+    STORE_TWICE,     /* this person has voted already */
     STORE_FORBIDDEN, /* of people_take_answer alone: this person may not answer */
 };
 
