@@ -215,8 +215,9 @@ static bool read_command(struct scan *scan)
     bool assigned = false;
     for (;; scan_blanks(scan)) {
         bool first = reader->word_count == words;
-        char c = scan->at < scan->len ? scan->text[scan->at] : '\0';
-        if ((c == '<' || c == '>' || c == '&' || is_ascii_digit(c)) && scan_at_redirection(scan)) {
+        enum word_char kind = scan_char(scan);
+        bool may_redirect = kind == CHAR_END || (kind == CHAR_PLAIN && is_ascii_digit(scan->text[scan->at]));
+        if (may_redirect && scan->at < scan->len && scan_at_redirection(scan)) {
             if (first) {
                 return scan_refuse(scan, scan->at, "a redirection before a command");
             }
@@ -225,7 +226,7 @@ static bool read_command(struct scan *scan)
             }
             continue;
         }
-        if (scan_char(scan) == CHAR_END) {
+        if (kind == CHAR_END) {
             break;
         }
         if (!read_word(scan, first, &assigned)) {

@@ -6,6 +6,9 @@
 bool scan_at_redirection(const struct scan *scan)
 {
     size_t at = scan->at;
+    if (scan_is(scan, '\n') || scan_is(scan, ';') || scan_is(scan, '|')) {
+        return false; /* what most commands end with */
+    }
     while (at < scan->len && is_ascii_digit(scan->text[at])) {
         at++;
     }
