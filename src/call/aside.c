@@ -232,7 +232,7 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
                          bool argument)
 {
     bool below = argument && (context & (CONTEXT_BASE | CONTEXT_NO_TREE)) == 0 && !scratch->view.no_trees;
-    const struct origin origin = {
+    struct origin origin = {
         .value = value,
         .to = &scratch->aside,
         .aside_tree = below ? &scratch->tree : NULL,
@@ -245,9 +245,11 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
         !add_globs(scratch, &origin, text)) {
         return false;
     }
+    origin.form = READING_FORM_EXPANDED;
     if (argument && aside_fill_in(scratch, text, &filled) && !add_text(scratch, &origin, filled)) {
         return false;
     }
+    origin.form = READING_FORM_BARE;
     if (bare.len == text.len) {
         return true;
     }

@@ -461,7 +461,8 @@ bool places_add_plain(struct scratch *scratch, const struct origin *origin, stru
         return add_unreadable(scratch, origin->to, reading);
     }
     bool absolute = text.len > 0 && text.ptr[0] == '/';
-    size_t count = find_forms(scratch, READING_FORM_WRITTEN, text, forms);
+    enum reading_form written = origin->form == READING_FORM_NONE ? READING_FORM_WRITTEN : origin->form;
+    size_t count = find_forms(scratch, written, text, forms);
     if (count > 1 && !call_spend(scratch, text.len * 2)) {
         return false;
     }
