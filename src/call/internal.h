@@ -65,6 +65,7 @@ struct tree_ask {
 /* What one string is read for. */
 struct origin {
     uint32_t value;                    /* index in the call's document */
+    enum reading_form form;            /* NONE: as written */
     struct sink *to;                   /* where its paths go */
     struct sink *aside;                /* where what is read aside besides goes; NULL: nowhere */
     const struct tree_ask *tree;       /* it names a whole tree; NULL: no */
