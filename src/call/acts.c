@@ -17,6 +17,7 @@ static bool make_common(struct scratch *scratch)
         return false;
     }
     starts_clear(starts);
+    starts_clear(&state->meant);
     for (size_t i = 0; i < own->count; i++) {
         if (!starts_add(scratch, starts, SLICE(""), own->list[i].text)) {
             return false;
@@ -31,31 +32,53 @@ static bool make_common(struct scratch *scratch)
             continue;
         }
         if (!call_count_string(scratch) || !starts_add_text(scratch, starts, count, text) ||
-            !starts_add_meant(scratch, starts, text)) {
+            !starts_add_meant(scratch, &state->meant, text)) {
             return false;
         }
     }
     state->common = starts->count;
     state->cd = NULL;
-    state->lost = false;
     return true;
+}
+
+/* Adds a directory that a change leads to. Where no link is on the way, its text is as good as any other of the same
+ * directory, and the canonical one stands for all of them; else `..` may be taken before the link or behind it. */
+static bool add_changed(struct scratch *scratch, struct slice outer, struct slice text)
+{
+    struct command_state *state = scratch->command_state;
+    struct starts *starts = &state->starts;
+    size_t before = starts->count;
+    if (!starts_add(scratch, starts, outer, text) || starts->count == before) {
+        return scratch->fault == READINGS_OK;
+    }
+    struct path_start start = starts->list[before];
+    if (!start.usable) {
+        return true;
+    }
+    if (!start_walk(scratch, &start)) {
+        return false;
+    }
+    starts->list[before] = start;
+    if (!start.readable || start.links > 0 || slice_eq(start.canonical, start.text)) {
+        return true;
+    }
+    starts->count = before;
+    return starts_add(scratch, starts, SLICE(""), start.canonical);
 }
 
 /* Adds where one change of directory leads, from all starts before it. */
 static bool add_change(struct scratch *scratch, const struct command_cd *cd)
 {
-    struct command_state *state = scratch->command_state;
-    struct starts *starts;
-    const struct origin origin = {.to = &state->places, .home_only = cd->home};
-    sink_clear(&state->places);
-    if (!starts_of_call(scratch, &starts) || !call_count_string(scratch) ||
-        !places_add_plain(scratch, &origin, &state->starts, cd->text)) {
-        return false;
+    struct starts *starts = &scratch->command_state->starts;
+    size_t before = starts->count;
+    if (cd->home) {
+        return add_changed(scratch, scratch->base->home, path_below_home(cd->text));
     }
-    for (size_t i = 0; i < state->places.count; i++) {
-        const struct reading *reading = &state->places.list[i];
-        state->lost = state->lost || reading->kind != READING_PATH;
-        if (reading->kind == READING_PATH && !starts_add(scratch, &state->starts, SLICE(""), reading->path)) {
+    if (cd->text.len > 0 && cd->text.ptr[0] == '/') {
+        return add_changed(scratch, SLICE(""), cd->text);
+    }
+    for (size_t i = 0; i < before; i++) {
+        if (!add_changed(scratch, starts->list[i].text, cd->text)) {
             return false;
         }
     }
@@ -98,14 +121,29 @@ static bool go_to(struct scratch *scratch, const struct command_cd *cd)
 
 static bool add_place(struct scratch *scratch, const struct command_place *place, const struct origin *origin)
 {
-    struct starts *starts = &scratch->command_state->starts;
-    if (!call_count_string(scratch)) {
+    struct command_state *state = scratch->command_state;
+    bool is_new;
+    /* The words of a command that stands in another one are that one's. */
+    if (set_add(&state->counted, scratch->seed, &scratch->out->arena, place->text, &is_new) == NULL) {
+        return call_no_memory(scratch);
+    }
+    if (is_new && !call_count_string(scratch)) {
         return false;
     }
     if (path_is_uri(place->text) && !places_add_uri(scratch, origin, place->text)) {
         return false;
     }
-    return places_add_plain(scratch, origin, starts, place->text);
+    return places_add_plain(scratch, origin, &state->starts, place->text);
+}
+
+/* From the directories that strings of the call may mean besides; aside. */
+static bool add_meant(struct scratch *scratch, const struct command_place *place, uint32_t value)
+{
+    struct command_state *state = scratch->command_state;
+    const struct origin origin = {.value = value, .to = &state->guesses};
+    bool relative = place->text.ptr[0] != '/' && !place->home;
+    return !relative || state->meant.count == 0 || !scratch->needs.command_paths ||
+           places_add_plain(scratch, &origin, &state->meant, place->text);
 }
 
 static bool add_host(struct scratch *scratch, struct sink *sink, uint32_t value, struct slice text)
@@ -131,7 +169,8 @@ static bool add_known(struct scratch *scratch, const struct command *command, ui
     command_places_start(&places, command);
     while (command_places_next(&places, &place)) {
         origin.home_only = place.home;
-        if (scratch->acts_paths && !add_place(scratch, &place, &origin)) {
+        if (scratch->acts_paths &&
+            (!add_place(scratch, &place, &origin) || !add_meant(scratch, &place, value))) {
             return false;
         }
         if (scratch->acts_hosts && place.url && !add_host(scratch, &state->hosts, value, place.text)) {
@@ -241,7 +280,7 @@ static bool guess_words(struct scratch *scratch, const struct command *command, 
 {
     for (uint32_t i = 0; i < command->count; i++) {
         struct slice word = command_word_at(command, i)->text;
-        if ((runs && !guess_runs(scratch, word, value)) ||
+        if ((runs && i > 0 && !guess_runs(scratch, word, value)) ||
             (scratch->needs.command_hosts && !guess_hosts(scratch, word, value))) {
             return false;
         }
@@ -384,14 +423,15 @@ static bool stage_all(struct scratch *scratch, const struct reading_command *com
     struct command_state *state = scratch->command_state;
     const struct needs *needs = &scratch->needs;
     const struct reading alone = {.kind = READING_NO_PATH, .aside = true, .command = command};
-    if (!own && needs->inner_commands && !sink_append(scratch, &state->staged, alone)) {
+    if (!own && needs->inner_alone && !sink_append(scratch, &state->staged, alone)) {
         return false;
     }
-    if (needs->command_paths && ((own && !stage(scratch, command, &state->places, NULL, true)) ||
+    bool full = own || needs->inner_acts;
+    if (needs->command_paths && ((full && !stage(scratch, command, &state->places, NULL, true)) ||
                                  !stage(scratch, command, &state->guesses, &state->places, false))) {
         return false;
     }
-    return !own || !needs->command_hosts ||
+    return !full || !needs->command_hosts ||
            (stage(scratch, command, &state->hosts, NULL, true) &&
             stage(scratch, command, &state->guessed_hosts, &state->hosts, false));
 }
@@ -424,11 +464,11 @@ static bool find_acts(struct scratch *scratch, size_t index)
     if (scratch->needs.command_paths && trees.here && !guess_here(scratch, &trees, value, &ask)) {
         return false;
     }
-    if ((scratch->needs.command_paths || scratch->needs.command_hosts) && own &&
-        !add_guesses(scratch, command, list)) {
+    if ((scratch->needs.command_paths || scratch->needs.command_hosts) &&
+        (own || scratch->needs.inner_acts) && !add_guesses(scratch, command, list)) {
         return false;
     }
-    acting->place_unreadable = acting->place_unreadable || state->places.unreadable || state->lost ||
+    acting->place_unreadable = acting->place_unreadable || state->places.unreadable ||
                                (command->flags & COMMAND_LOST) != 0 || command_has_unknown_place(command);
     acting->host_unreadable = state->hosts.unreadable;
     return copy_texts(scratch, &state->places, false, &acting->places) &&

@@ -34,15 +34,15 @@ static bool looks_like_path(struct slice text, uint32_t context)
 
 #define NO_CANDIDATE (CONTEXT_COMMAND | CONTEXT_URL | CONTEXT_NO_PATH | CONTEXT_PROSE)
 
-static bool is_path_argument(struct slice text, uint32_t context)
+static bool is_path_argument(uint32_t context)
 {
-    return (context & CONTEXT_PATH) != 0 && ((context & CONTEXT_URI) == 0 || path_is_uri(text));
+    return (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0;
 }
 
 static bool is_candidate(struct slice text, uint32_t context)
 {
-    return (context & NO_CANDIDATE) == 0 && text.len <= LIMIT_PATH_BYTES && looks_like_path(text, context) &&
-           !walk_begins_as_url(text) && has_no_blanks(text);
+    return (context & NO_CANDIDATE) == 0 && text.len > 0 && text.len <= LIMIT_PATH_BYTES &&
+           looks_like_path(text, context) && !walk_begins_as_url(text) && has_no_blanks(text);
 }
 
 static bool may_be_patch(struct slice text)
@@ -55,9 +55,6 @@ bool aside_may_count(struct scratch *scratch, struct slice text, uint32_t contex
 {
     bool json =
         text.len > 0 && (text.ptr[0] == '{' || text.ptr[0] == '[' || (unsigned char)text.ptr[0] <= ' ');
-    if ((context & CONTEXT_COMMAND) != 0) {
-        return false;
-    }
     if (scratch->needs.aside_paths &&
         ((context & CONTEXT_PATH) != 0 || looks_like_path(text, context) || json || may_be_patch(text))) {
         return true;
@@ -81,7 +78,7 @@ static bool add_text(struct scratch *scratch, const struct origin *origin, struc
 /* From each directory that is a path argument of the call. */
 static bool add_joined(struct scratch *scratch, const struct origin *origin, struct slice text)
 {
-    bool relative = text.len > 0 && text.ptr[0] != '/' && text.ptr[0] != '~';
+    bool relative = text.len > 0 && text.ptr[0] != '/';
     return !relative || scratch->directories.count == 0 ||
            places_add_plain(scratch, origin, &scratch->directories, text);
 }
@@ -205,15 +202,27 @@ bool aside_glob(struct scratch *scratch, const struct origin *origin, struct sta
 
 /* ---- The variants of one text ---- */
 
-/* The text without white space at its ends and without a pair of quotes around it. */
-static struct slice strip(struct slice text)
+#define BARE_MOST 3
+
+/* The text without white space at its ends, without a pair of quotes around that, and without white space in these:
+ * those that differ from what is before them. */
+static size_t strip(struct slice text, struct slice bare[BARE_MOST])
 {
-    text = path_trim(text);
-    char first = text.len < 2 ? '\0' : text.ptr[0];
-    if ((first == '"' || first == '\'' || first == '`') && text.ptr[text.len - 1] == first) {
-        text = path_trim((struct slice){text.ptr + 1, text.len - 2});
+    struct slice left = path_trim(text);
+    size_t count = 0;
+    if (left.len != text.len) {
+        bare[count++] = left;
     }
-    return text;
+    char first = left.len < 2 ? '\0' : left.ptr[0];
+    if ((first == '"' || first == '\'' || first == '`') && left.ptr[left.len - 1] == first) {
+        struct slice inside = {left.ptr + 1, left.len - 2};
+        bare[count++] = inside;
+        left = path_trim(inside);
+        if (left.len != inside.len) {
+            bare[count++] = left;
+        }
+    }
+    return count;
 }
 
 static bool add_globs(struct scratch *scratch, const struct origin *origin, struct slice text)
@@ -222,7 +231,7 @@ static bool add_globs(struct scratch *scratch, const struct origin *origin, stru
     if (!path_has_glob(text)) {
         return true;
     }
-    bool joins = scratch->directories.count > 0 && text.ptr[0] != '/' && text.ptr[0] != '~';
+    bool joins = scratch->directories.count > 0 && text.ptr[0] != '/';
     return starts_of_call(scratch, &starts) && aside_glob(scratch, origin, starts, text) &&
            (!joins || aside_glob(scratch, origin, &scratch->directories, text));
 }
@@ -237,7 +246,7 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
         .to = &scratch->aside,
         .aside_tree = below ? &scratch->tree : NULL,
     };
-    struct slice bare = strip(text), filled;
+    struct slice bare[BARE_MOST], filled;
     if (text.len > LIMIT_PATH_BYTES) {
         return true;
     }
@@ -250,11 +259,14 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
         return false;
     }
     origin.form = READING_FORM_BARE;
-    if (bare.len == text.len) {
-        return true;
+    for (size_t i = 0, count = strip(text, bare); i < count; i++) {
+        if (bare[i].len > 0 &&
+            (!add_text(scratch, &origin, bare[i]) || !add_joined(scratch, &origin, bare[i]) ||
+             !add_globs(scratch, &origin, bare[i]))) {
+            return false;
+        }
     }
-    return add_text(scratch, &origin, bare) && add_joined(scratch, &origin, bare) &&
-           add_globs(scratch, &origin, bare);
+    return true;
 }
 
 /* ---- Patches ---- */
@@ -307,8 +319,8 @@ static bool add_host(struct scratch *scratch, uint32_t context, uint32_t value, 
     if (walk_begins_as_url(text)) { /* of the call itself it is no matter of this file */
         has = inner && url_read(text, &host) == URL_HOST;
     } else {
-        has = ((context & CONTEXT_HOST) != 0 && url_read_host_port(text, &host)) ||
-              url_read_loosely(text, &host);
+        has = !inner && (((context & CONTEXT_HOST) != 0 && url_read_host_port(text, &host)) ||
+                         url_read_loosely(text, &host));
     }
     return !has || hosts_add(scratch, &scratch->aside, value, &host);
 }
@@ -317,7 +329,7 @@ static bool add_host(struct scratch *scratch, uint32_t context, uint32_t value, 
 static bool add_string(struct scratch *scratch, uint32_t context, uint32_t value, struct slice text,
                        bool inner)
 {
-    bool argument = !inner && is_path_argument(text, context);
+    bool argument = !inner && is_path_argument(context);
     bool candidate = !argument && is_candidate(text, inner ? context & ~(uint32_t)CONTEXT_PATH : context);
     if (scratch->needs.aside_hosts && !add_host(scratch, context, value, text, inner)) {
         return false;
@@ -328,7 +340,7 @@ static bool add_string(struct scratch *scratch, uint32_t context, uint32_t value
     if ((argument || candidate) && !add_variants(scratch, context, value, text, argument)) {
         return false;
     }
-    return (context & CONTEXT_PROSE) != 0 || !may_be_patch(text) || add_patch(scratch, value, text);
+    return inner || (context & CONTEXT_PROSE) != 0 || !may_be_patch(text) || add_patch(scratch, value, text);
 }
 
 static bool add_inner(struct scratch *scratch, const struct walked *walked)
@@ -344,7 +356,7 @@ static bool add_json_text(struct scratch *scratch, uint32_t context, uint32_t va
     const struct json_options options = {
         .max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES, .keep_duplicates = true};
     struct json_error error;
-    if ((context & CONTEXT_PROSE) != 0 ||
+    if ((context & (CONTEXT_PROSE | CONTEXT_COMMAND | CONTEXT_NO_PATH)) != 0 ||
         !(walk_looks_like(text, '{', '}') || walk_looks_like(text, '[', ']'))) {
         return true;
     }
@@ -366,8 +378,12 @@ static bool add_level(struct scratch *scratch, const struct item *item, struct s
     if (!add_string(scratch, item->context, item->value, text, false)) {
         return false;
     }
-    if (!walk_array_text(scratch, text, level, &doc) || doc == NULL) {
-        return scratch->fault == READINGS_OK && add_json_text(scratch, item->context, item->value, text);
+    bool argument = is_path_argument(item->context);
+    if (level == 0 && !add_json_text(scratch, item->context, item->value, text)) {
+        return false;
+    }
+    if (!argument || !walk_array_text(scratch, text, level, &doc) || doc == NULL) {
+        return scratch->fault == READINGS_OK;
     }
     const struct json_value *root = json_root(doc), *v;
     for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {

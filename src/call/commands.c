@@ -26,7 +26,9 @@ void commands_destroy(struct command_state *state)
     sink_finish(&state->staged);
     sink_finish(&state->looked);
     set_finish(&state->runs);
+    set_finish(&state->counted);
     starts_finish(&state->starts);
+    starts_finish(&state->meant);
     free(state->lists);
     free(state->words);
     buf_finish(&state->joined);
@@ -40,6 +42,7 @@ void commands_begin(struct scratch *scratch)
     state->list_count = 0;
     state->common = 0;
     state->staged.count = 0;
+    set_clear(&state->counted);
 }
 
 /* ---- Each command once ---- */
@@ -54,13 +57,13 @@ static bool is_known(const struct scratch *scratch, const struct command *comman
     return false;
 }
 
-static bool add_command(struct scratch *scratch, const struct command *command, uint32_t list)
+static bool add_command(struct scratch *scratch, const struct command *command, uint32_t list, size_t most)
 {
     struct command_state *state = scratch->command_state;
     if (is_known(scratch, command)) {
         return true;
     }
-    if (scratch->command_count == LIMIT_CALL_COMMANDS) {
+    if (scratch->command_count == most) {
         return call_over_limit(scratch);
     }
     struct reading_command *added = arena_alloc(&scratch->out->arena, sizeof(*added));
@@ -84,7 +87,7 @@ static bool keep_list(struct scratch *scratch, const struct command_list *list, 
     state->lists[state->list_count] = (struct taken_list){*list, value};
     uint32_t index = (uint32_t)state->list_count++;
     for (uint32_t i = 0; i < list->count; i++) {
-        if (!add_command(scratch, &list->commands[i], index)) {
+        if (!add_command(scratch, &list->commands[i], index, LIMIT_CALL_COMMANDS)) {
             return false;
         }
     }
@@ -306,7 +309,7 @@ static bool is_of_interest(const struct scratch *scratch, const struct command_l
 {
     const struct reading_interest *interest = scratch->interest;
     struct command_trees trees;
-    if ((command->flags & COMMAND_UNREADABLE) != 0) {
+    if ((command->flags & COMMAND_UNREADABLE) != 0 || scratch->needs.inner_acts) {
         return true;
     }
     if (scratch->needs.command_paths && !is_same_program(list, command)) {
@@ -316,9 +319,9 @@ static bool is_of_interest(const struct scratch *scratch, const struct command_l
         }
     }
     if (interest->programs == NULL) {
-        return scratch->needs.inner_commands;
+        return scratch->needs.inner_alone;
     }
-    for (size_t i = 0; i < interest->program_count && scratch->needs.inner_commands; i++) {
+    for (size_t i = 0; i < interest->program_count && scratch->needs.inner_alone; i++) {
         if (is_program(command->first->text, interest->programs[i])) {
             return true;
         }
@@ -336,7 +339,8 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
         return call_over_limit(scratch);
     }
     for (uint32_t i = 0; i < list->inner_count; i++) {
-        if (is_of_interest(scratch, list, &list->inner[i]) && !add_command(scratch, &list->inner[i], index)) {
+        if (is_of_interest(scratch, list, &list->inner[i]) &&
+            !add_command(scratch, &list->inner[i], index, COMMANDS_MOST)) {
             return false;
         }
     }
@@ -346,8 +350,7 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
 bool commands_resolve(struct scratch *scratch)
 {
     struct command_state *state = scratch->command_state;
-    for (uint32_t i = 0;
-         i < state->list_count && (scratch->needs.inner_commands || scratch->needs.command_paths); i++) {
+    for (uint32_t i = 0; i < state->list_count && scratch->needs.inner_commands; i++) {
         if (!add_inner(scratch, i)) {
             return false;
         }

@@ -13,7 +13,7 @@ struct taken_list {
 struct command_state {
     struct taken_list *lists;
     size_t list_count, list_cap;
-    uint32_t list_of[LIMIT_CALL_COMMANDS]; /* of each command */
+    uint32_t list_of[COMMANDS_MOST]; /* of each command */
     struct slice *words;
     size_t word_cap;
     struct buf joined;
@@ -23,7 +23,8 @@ struct command_state {
     struct starts starts;
     size_t common; /* 0: not made yet */
     const struct command_cd *cd;
-    bool lost; /* one of these cannot be read */
+    struct starts meant;     /* what its strings of directories may mean besides */
+    struct text_set counted; /* the texts of places, each once in a call */
 
     struct sink places, guesses; /* of the command at hand */
     struct sink hosts, guessed_hosts;

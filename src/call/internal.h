@@ -94,10 +94,14 @@ struct needs {
     bool aside_paths, aside_hosts;     /* of its other strings */
     bool command_paths, command_hosts; /* what a command acts on, read aside */
     bool command_places, command_urls; /* the same, for rules that ask a command */
-    bool inner_commands;               /* commands that are read aside */
+    bool inner_commands;               /* commands inside others, which are read aside, may be any rule's */
+    bool inner_alone, inner_acts;      /* as commands; and what they act on */
 };
 
 struct command_state;
+
+/* Those of the call, and those inside others that are read aside. */
+#define COMMANDS_MOST (LIMIT_CALL_COMMANDS + COMMAND_INNER)
 
 #define TEXT_LEVELS 32 /* each level of array texts doubles the text: 16 MiB have fewer than 24 */
 
@@ -132,11 +136,11 @@ struct scratch {
 
     /* Commands of the present name. */
     struct command_reader *reader;
-    struct reading_command *commands[LIMIT_CALL_COMMANDS]; /* in the arena */
-    size_t command_count, own_commands;                    /* those read aside stand behind the own ones */
-    struct command_state *command_state;                   /* commands.c */
-    bool acts_paths, acts_hosts;                           /* what is looked for of the command at hand */
-    bool exists;                                           /* set when a place that exists is met */
+    struct reading_command *commands[COMMANDS_MOST]; /* in the arena */
+    size_t command_count, own_commands;              /* those read aside stand behind the own ones */
+    struct command_state *command_state;             /* commands.c */
+    bool acts_paths, acts_hosts;                     /* what is looked for of the command at hand */
+    bool exists;                                     /* set when a place that exists is met */
 
     struct name_cache names;
     struct path_resolved *workspace;

@@ -157,7 +157,10 @@ static struct needs find_needs(const struct reading_interest *interest, unsigned
         needs.command_hosts = needs.aside_hosts || (denies && some_rule(classes, host, command));
         needs.command_places = some_rule(classes, path | command, 0);
         needs.command_urls = some_rule(classes, host | command, 0);
-        needs.inner_commands = denies;
+        needs.inner_alone = denies;
+        /* What an inner command acts on, its owner does as well: it matters where rules tell the two apart. */
+        needs.inner_acts = (needs.command_paths || needs.command_hosts) && some_rule(classes, command, 0);
+        needs.inner_commands = denies || needs.command_paths || needs.inner_acts;
         needs.commands = needs.commands || needs.command_paths || needs.command_hosts;
     }
     if ((flags & READINGS_REMOTE) != 0) {

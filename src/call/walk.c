@@ -5,7 +5,8 @@
 
 /* ---- Names ---- */
 
-/* What is handed on through objects; the rest goes through arrays only, because members' own names say it. */
+/* What is handed on through objects: that they are part of a base or a tree argument, and what the names around a
+ * string say of it. All else goes through arrays only, because members' own names say it. */
 #define CONTEXT_OF_OBJECTS                                                                                   \
     (CONTEXT_BASE | CONTEXT_TREE | CONTEXT_SURE_TREE | CONTEXT_PROSE | CONTEXT_PLACE | CONTEXT_DIRECTORY |   \
      CONTEXT_NO_PATH | CONTEXT_NO_TREE)
@@ -131,6 +132,17 @@ bool walk_looks_like(struct slice text, char open, char close)
     return text.ptr[text.len - 1] == close;
 }
 
+static bool has_strings_only(const struct json_doc *doc, const struct json_value *array)
+{
+    const struct json_value *v;
+    for (v = json_first(doc, array); v != NULL; v = json_right(doc, array, v)) {
+        if (v->type != JSON_STRING) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool walk_array_text(struct scratch *scratch, struct slice text, unsigned level,
                      const struct json_doc **ret_doc)
 {
@@ -153,16 +165,10 @@ bool walk_array_text(struct scratch *scratch, struct slice text, unsigned level,
     if (!json_parse(doc, text, &options, &error)) {
         return error.code != JSON_ERROR_MEMORY || call_no_memory(scratch);
     }
-    const struct json_value *root = json_root(doc), *v;
-    if (!json_is(root, JSON_ARRAY) || root->count == 0) {
-        return true;
+    const struct json_value *root = json_root(doc);
+    if (json_is(root, JSON_ARRAY) && root->count > 0 && has_strings_only(doc, root)) {
+        *ret_doc = doc;
     }
-    for (v = json_first(doc, root); v != NULL; v = json_right(doc, root, v)) {
-        if (v->type != JSON_STRING) {
-            return true;
-        }
-    }
-    *ret_doc = doc;
     return true;
 }
 
@@ -198,7 +204,8 @@ static bool take_path(struct scratch *scratch, struct slice text, uint32_t conte
         .to = &scratch->paths,
         .aside = scratch->needs.aside_paths ? &scratch->aside : NULL,
         .tree = tree ? &scratch->tree : NULL,
-        .aside_tree = below && plain ? &scratch->tree : NULL,
+        .aside_tree =
+            below && (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0 ? &scratch->tree : NULL,
     };
     return starts_of_call(scratch, &starts) && (!uri || places_add_uri(scratch, &origin, text)) &&
            (!plain || places_add_plain(scratch, &origin, starts, text));
@@ -342,12 +349,11 @@ static bool add_filter_value(struct filters *filters, const struct json_doc *doc
     if (value->type == JSON_STRING) {
         return path_alternatives(filters->scratch->globber, json_str(value), add_filter, filters);
     }
-    if (value->type != JSON_ARRAY) {
-        return value->type == JSON_NULL;
+    if (value->type != JSON_ARRAY || !has_strings_only(doc, value)) {
+        return true;
     }
     for (v = json_first(doc, value); v != NULL; v = json_right(doc, value, v)) {
-        if (v->type != JSON_STRING ||
-            !path_alternatives(filters->scratch->globber, json_str(v), add_filter, filters)) {
+        if (!path_alternatives(filters->scratch->globber, json_str(v), add_filter, filters)) {
             return false;
         }
     }

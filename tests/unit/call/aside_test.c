@@ -20,7 +20,9 @@ static void strings(void)
     READ("{\"target_file\":\"ws\",\"saveAs\":\"x\",\"root.dir\":\"y\"}", "- | #/ws #/x #/y");
     READ("{\"query\":\"ws\",\"where\":\".env\"}", "- | #/.env");
     READ("{\"query\":\".env\",\"new_string\":\".env\",\"text\":\"/etc/x\"}", "-");
+    READ("{\"content\":[\"a/b\"],\"o\":{\"content\":\"a/b\"}}", "-");
     READ("{\"content\":{\"deep\":[\"a/b\"]}}", "-");
+    READ("{\"files\":{\"deep\":[\"x\"]}}", "- | #/x");
     READ("{\"task\":\"see ~/.aws/credentials\"}", "-");
     READ("{\"task\":\"~/my files/x\"}", "- | #/~/my files/x #/home/my files/x");
     READ("{\"task\":\"./a b\"}", "- | #/a b");

@@ -100,9 +100,8 @@ static void aside(void)
     READ("{\"command\":\"grep -r x ws\"}", "{grep -r x ws} | #/ws{grep -r x ws} <#/ws/secret{grep -r x ws}");
     READ("{\"command\":\"rg x\"}", "{rg x} | #{rg x} <#/ws/secret{rg x}");
     READ("{\"command\":\"git add ws\"}", "{git add ws} | #/add{git add ws} #/ws{git add ws}");
-    READ("{\"command\":\"sudo rm -r ws\"}",
-         "{sudo rm -r ws} | #/rm{sudo rm -r ws} #/ws{sudo rm -r ws} "
-         "#/sudo{sudo rm -r ws} <#/ws/secret{rm -r ws} <#/ws/secret{rm ws}");
+    READ("{\"command\":\"sudo rm -r ws\"}", "{sudo rm -r ws} | #/rm{sudo rm -r ws} #/ws{sudo rm -r ws} "
+                                            "<#/ws/secret{rm -r ws} <#/ws/secret{rm ws}");
     /* The strings of the call come after. */
     READ("{\"where\":\"a/b\",\"command\":\"ls x\"}", "{ls x} | #/x{ls x} #/a/b");
     READ("{\"command\":\"ls\",\"path\":\"p\"}", "#/p{ls}");
