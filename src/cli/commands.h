@@ -35,6 +35,7 @@
     EACH(reply) \
     EACH(run) \
     EACH(schema) \
+    EACH(serve) \
     EACH(slack) \
     EACH(stats) \
     EACH(status) \

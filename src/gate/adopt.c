@@ -47,8 +47,8 @@ static bool note_loaded(struct gate *gate, const struct findings *warnings)
     write_warnings(gate, &detail, warnings);
     buf_byte(&detail, '}');
     struct event event = {.kind = "policy.loaded", .detail = buf_slice_of(&detail)};
-    bool noted = buf_ok(&detail) && journal_stage(gate->ledger.journal, &event) &&
-                 journal_commit(gate->ledger.journal, true, &error);
+    bool noted = buf_ok(&detail) && journal_stage(gate->ledger->journal, &event) &&
+                 journal_commit(gate->ledger->journal, true, &error);
     if (!noted) {
         gate_tell_journal(gate, buf_message(&error));
     }

@@ -78,7 +78,7 @@ bool gate_write_turn(struct gate *gate)
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    bool written = journal_commit(gate->ledger.journal, true, &error);
+    bool written = journal_commit(gate->ledger->journal, true, &error);
     if (!written) {
         gate->turn_failed = true;
         gate_tell_journal(gate, buf_message(&error));
@@ -92,8 +92,8 @@ static enum store_result commit_request(struct gate *gate, const struct request 
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    bool done = gate->options.journal_optional ? gate_write_turn(gate) && store_commit(gate->ledger.store)
-                                               : ledger_commit(&gate->ledger, asked, 1, &error);
+    bool done = gate->options.journal_optional ? gate_write_turn(gate) && store_commit(gate->ledger->store)
+                                               : ledger_commit(gate->ledger, asked, 1, &error);
     if (!done && error.len > 0) {
         gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_message(&error)));
     }
@@ -109,12 +109,12 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
     if (!gate_write_turn(gate)) {
         return STORE_FAILED;
     }
-    ledger_sweep(&gate->ledger, now);
-    if (!store_begin(gate->ledger.store)) {
+    ledger_sweep(gate->ledger, now);
+    if (!store_begin(gate->ledger->store)) {
         return STORE_FAILED;
     }
     enum store_result result =
-        store_ask(gate->ledger.store, request, wanted_code, now, &gate->ledger.arena, ret_asked, &existing);
+        store_ask(gate->ledger->store, request, wanted_code, now, &gate->ledger->arena, ret_asked, &existing);
     if (result == STORE_DONE) {
         stage_require(gate, judged, ret_asked);
         gate->ledger.announced = existing;
@@ -122,8 +122,8 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
         gate->ledger.announced = false;
     }
     if (result != STORE_DONE) {
-        journal_unstage(gate->ledger.journal);
-        store_rollback(gate->ledger.store);
+        journal_unstage(gate->ledger->journal);
+        store_rollback(gate->ledger->store);
     }
     return result;
 }
@@ -136,7 +136,7 @@ static bool enter(struct gate *gate)
         return true;
     }
     buf_init_message(&error, MESSAGE_BYTES);
-    gate->entered = registry_enter(&gate->registry, gate->ledger.dir, &error);
+    gate->entered = registry_enter(&gate->registry, gate->ledger->dir, &error);
     if (!gate->entered) {
         gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_message(&error)));
     }
@@ -177,7 +177,7 @@ struct outcome judged_hold(struct gate *gate, struct judged *judged, struct slic
                                    SLICE("too many requests wait for this session"));
     }
     if (result != STORE_DONE) {
-        gate_tell(gate, "a call cannot be put before people: %s", store_error(gate->ledger.store));
+        gate_tell(gate, "a call cannot be put before people: %s", store_error(gate->ledger->store));
         return judged_deny_because(gate, judged, DENIAL_POLICY, CAUSE_INTERNAL,
                                    SLICE("the request cannot be put before people"));
     }

@@ -74,11 +74,11 @@ static bool find_candidates(struct gate *gate, const struct judged *judged, cons
                             struct times now, struct candidates *ret)
 {
     const struct call *call = judged->call;
-    struct arena *arena = &gate->ledger.arena;
+    struct arena *arena = &gate->ledger->arena;
     struct grant *grants = NULL;
     size_t count = 0;
     uint8_t shown[APPROVAL_HASH];
-    if (store_grants(gate->ledger.store, call->channel, call->thread, now, arena, &grants, &count) !=
+    if (store_grants(gate->ledger->store, call->channel, call->thread, now, arena, &grants, &count) !=
             STORE_DONE ||
         !judged_hash_shown(&gate->decider.readings, shown)) {
         return false;
@@ -151,7 +151,7 @@ static bool stage_used(struct gate *gate, const struct judged *judged, int64_t r
         .call_hash = judged->hash,
         .detail = buf_slice_of(&detail),
     };
-    bool staged = buf_ok(&detail) && journal_stage(gate->ledger.journal, &event);
+    bool staged = buf_ok(&detail) && journal_stage(gate->ledger->journal, &event);
     buf_finish(&detail);
     return staged;
 }
@@ -161,15 +161,15 @@ static bool use_once(struct gate *gate, const struct judged *judged, const struc
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    bool used = gate_write_turn(gate) && store_begin(gate->ledger.store);
+    bool used = gate_write_turn(gate) && store_begin(gate->ledger->store);
     for (size_t i = candidates->plain; i < candidates->count && used; i++) {
-        used = store_use_once(gate->ledger.store, candidates->requests[i]) == STORE_DONE &&
+        used = store_use_once(gate->ledger->store, candidates->requests[i]) == STORE_DONE &&
                stage_used(gate, judged, candidates->requests[i]);
     }
-    used = used && ledger_commit(&gate->ledger, NULL, 0, &error);
+    used = used && ledger_commit(gate->ledger, NULL, 0, &error);
     if (!used) {
-        journal_unstage(gate->ledger.journal);
-        store_rollback(gate->ledger.store);
+        journal_unstage(gate->ledger->journal);
+        store_rollback(gate->ledger->store);
     }
     buf_finish(&error);
     return used;
@@ -211,7 +211,7 @@ struct outcome judged_consult(struct gate *gate, struct judged *judged, const st
     const struct call *call = judged->call;
     struct candidates candidates;
     bool refused = false;
-    if (judged->hashed && store_refused(gate->ledger.store, call->channel, call->thread, judged->hash, now,
+    if (judged->hashed && store_refused(gate->ledger->store, call->channel, call->thread, judged->hash, now,
                                         &refused) != STORE_DONE) {
         return unreadable_store(gate, judged);
     }

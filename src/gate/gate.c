@@ -37,7 +37,11 @@ static bool load_first(struct gate *gate, struct buf *ret_error)
 static bool look_for_gap(struct gate *gate, struct buf *ret_error)
 {
     bool found = false;
-    if (!gap_check(&gate->ledger, gate->options.state_dir, &found, ret_error)) {
+    if (gate->ledger->looked_for_gap) {
+        return true; /* another gate of this ledger has */
+    }
+    gate->ledger->looked_for_gap = true;
+    if (!gap_check(gate->ledger, gate->options.state_dir, &found, ret_error)) {
         return false;
     }
     if (found) {
@@ -48,6 +52,16 @@ static bool look_for_gap(struct gate *gate, struct buf *ret_error)
     return true;
 }
 
+static bool open_ledger(struct gate *gate, struct buf *ret_error)
+{
+    const struct gate_options *options = &gate->options;
+    if (options->ledger != NULL) {
+        return true;
+    }
+    return ledger_open_for(gate->ledger, options->state_dir, options->fsync,
+                           options->brief ? NULL : options->surface, ret_error);
+}
+
 struct gate *gate_open(const struct gate_options *options, struct buf *ret_error)
 {
     struct gate *gate = calloc(1, sizeof(*gate));
@@ -56,28 +70,22 @@ struct gate *gate_open(const struct gate_options *options, struct buf *ret_error
         return NULL;
     }
     gate->options = *options;
-    gate->ledger.dir = gate->registry.dir = gate->registry.lock = -1;
+    gate->own.dir = gate->registry.dir = gate->registry.lock = -1;
+    gate->ledger = options->ledger != NULL ? options->ledger : &gate->own;
     gate->calls = options->base;
     gate->started_ms = clock_wall_ms();
-    struct buf boot;
-    buf_init(&boot, DETAIL_BYTES);
-    if (!options->brief) {
-        buf_text(&boot, "{\"surface\":");
-        json_write_string(&boot, slice_of(options->surface));
-        buf_byte(&boot, '}');
+    bool open = decider_init(&gate->decider);
+    if (!open) {
+        buf_text(ret_error, "no memory");
     }
-    bool open =
-        decider_init(&gate->decider) &&
-        ledger_open(&gate->ledger, options->state_dir, options->fsync, buf_slice_of(&boot), ret_error) &&
-        (options->brief || (ledger_open_store(&gate->ledger, options->state_dir, ret_error) &&
-                            registry_enter(&gate->registry, gate->ledger.dir, ret_error)));
+    open = open && open_ledger(gate, ret_error) &&
+           (options->brief || registry_enter(&gate->registry, gate->ledger->dir, ret_error));
     gate->registered = gate->entered = open && !options->brief;
     if (open) {
-        journal_limit(gate->ledger.journal, options->journal_max_size);
+        journal_limit(gate->ledger->journal, options->journal_max_size);
         open = options->brief || look_for_gap(gate, ret_error);
     }
-    gate->ledger.notify = options->notify;
-    buf_finish(&boot);
+    gate->ledger->notify = options->notify;
     if (open && load_first(gate, ret_error)) {
         return gate;
     }
@@ -90,11 +98,16 @@ void gate_close(struct gate *gate)
     if (gate == NULL) {
         return;
     }
+    if (gate->door != NULL) {
+        gate->door->close(gate->door_self);
+        free(gate);
+        return;
+    }
     if (gate->entered) {
-        ledger_withdraw_all(&gate->ledger, gate->registry.name);
+        ledger_withdraw_all(gate->ledger, gate->registry.name);
         registry_leave(&gate->registry);
     }
-    ledger_close(&gate->ledger);
+    ledger_close(&gate->own);
     decider_finish(&gate->decider);
     policy_destroy(gate->policy);
     policy_destroy(gate->first);
@@ -110,14 +123,21 @@ const struct policy *gate_policy(const struct gate *gate)
 
 void gate_start_from(struct gate *gate, const struct path_base *base)
 {
+    if (gate->door != NULL) {
+        gate->door->start_from(gate->door_self, base);
+        return;
+    }
     gate->calls = *base;
 }
 
 bool gate_commit(struct gate *gate)
 {
+    if (gate->door != NULL) {
+        return gate->door->commit(gate->door_self);
+    }
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    bool written = journal_commit(gate->ledger.journal, gate->turn_flush, &error) && !gate->turn_failed;
+    bool written = journal_commit(gate->ledger->journal, gate->turn_flush, &error) && !gate->turn_failed;
     if (!written) {
         gate_tell_journal(gate,
                           error.len ? buf_slice_of(&error) : SLICE("an event is too large, or no memory"));
@@ -132,21 +152,29 @@ bool gate_commit(struct gate *gate)
 
 bool gate_rotate(struct gate *gate, struct buf *ret_error)
 {
-    return journal_rotate(gate->ledger.journal, ret_error);
+    if (gate->door != NULL) {
+        buf_text(ret_error, "the journal is the broker's: rotate it there");
+        return false;
+    }
+    return journal_rotate(gate->ledger->journal, ret_error);
 }
 
 void gate_tick(struct gate *gate)
 {
+    if (gate->door != NULL) {
+        gate->door->tick(gate->door_self);
+        return;
+    }
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    if (journal_needs_flush(gate->ledger.journal) && !journal_flush(gate->ledger.journal, &error)) {
+    if (journal_needs_flush(gate->ledger->journal) && !journal_flush(gate->ledger->journal, &error)) {
         /* What was written may be lost: the next turn's allows are denied, and it is told. */
         gate->turn_failed = true;
         gate_tell_journal(gate, buf_slice_of(&error));
     }
     buf_finish(&error);
-    gap_keep_head(&gate->ledger);
-    ledger_sweep(&gate->ledger, times_now());
+    gap_keep_head(gate->ledger);
+    ledger_sweep(gate->ledger, times_now());
 }
 
 /* A change of our own (a request that has timed out) is no other connection's, and what was changed may not
@@ -156,17 +184,23 @@ void gate_tick(struct gate *gate)
 
 bool gate_people_moved(struct gate *gate)
 {
+    if (gate->door != NULL) {
+        return gate->door->people_moved(gate->door_self);
+    }
     uint64_t now = clock_mono_ns();
-    bool moved = store_changed(gate->ledger.store) || now - gate->looked_ns >= LOOK_EVERY_NS;
+    bool moved = store_changed(gate->ledger->store) || now - gate->looked_ns >= LOOK_EVERY_NS;
     gate->looked_ns = moved ? now : gate->looked_ns;
     return moved;
 }
 
 enum request_state gate_held_state(struct gate *gate, const struct held *held)
 {
+    if (gate->door != NULL) {
+        return gate->door->held_state(gate->door_self, held);
+    }
     struct request request;
-    arena_reset(&gate->ledger.arena);
-    switch (store_find(gate->ledger.store, held->number, &gate->ledger.arena, &request)) {
+    arena_reset(&gate->ledger->arena);
+    switch (store_find(gate->ledger->store, held->number, &gate->ledger->arena, &request)) {
     case STORE_DONE:
         return request.state;
     case STORE_NONE: /* so old that the store has forgotten it */
@@ -178,22 +212,26 @@ enum request_state gate_held_state(struct gate *gate, const struct held *held)
 
 void gate_withdraw(struct gate *gate, const struct held *held)
 {
+    if (gate->door != NULL) {
+        gate->door->withdraw(gate->door_self, held);
+        return;
+    }
     struct request request;
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    arena_reset(&gate->ledger.arena);
+    arena_reset(&gate->ledger->arena);
     /* What the turn has staged is not a part of this transaction. */
-    if (!journal_commit(gate->ledger.journal, gate->turn_flush, &error)) {
+    if (!journal_commit(gate->ledger->journal, gate->turn_flush, &error)) {
         gate->turn_failed = true;
     }
     bool done =
-        !gate->turn_failed && store_begin(gate->ledger.store) &&
-        store_withdraw(gate->ledger.store, held->number, &gate->ledger.arena, &request) == STORE_DONE &&
-        ledger_stage_ends(&gate->ledger, &request, 1, (struct slice){0}) &&
-        journal_commit(gate->ledger.journal, true, &error) && store_commit(gate->ledger.store);
+        !gate->turn_failed && store_begin(gate->ledger->store) &&
+        store_withdraw(gate->ledger->store, held->number, &gate->ledger->arena, &request) == STORE_DONE &&
+        ledger_stage_ends(gate->ledger, &request, 1, (struct slice){0}) &&
+        ledger_commit(gate->ledger, &request, 1, &error);
     if (!done) {
-        journal_unstage(gate->ledger.journal);
-        store_rollback(gate->ledger.store);
+        journal_unstage(gate->ledger->journal);
+        store_rollback(gate->ledger->store);
     }
     buf_finish(&error);
 }

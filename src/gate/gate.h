@@ -16,6 +16,7 @@
 #include "people/roster.h"
 
 struct gate;
+struct ledger; /* a state directory with its journal and its store */
 
 struct gate_options {
     const char *surface;   /* "run", "hook claude-code", "relay": for status and the journal */
@@ -23,9 +24,12 @@ struct gate_options {
     bool must_name_server; /* refuse a policy with a rule that names a server when `server` is none: the
                               rule could never match */
     const struct sources *sources; /* must outlive the gate: a reload reads them again */
-    const char *state_dir;         /* made 0700 when missing; owner and mode are checked */
-    struct path_base base;         /* must outlive the gate */
-    unsigned readings_flags;       /* READINGS_REMOTE */
+    struct ledger
+        *ledger; /* shared with other gates of the same thread; must outlive the gate. NULL: its own, in
+                              state_dir */
+    const char *state_dir;   /* made 0700 when missing; owner and mode are checked */
+    struct path_base base;   /* must outlive the gate */
+    unsigned readings_flags; /* READINGS_REMOTE */
     enum journal_fsync fsync;
     uint64_t journal_max_size; /* bytes; a journal that would be longer is rotated; 0: no limit */
     bool journal_optional;     /* --journal=optional: a journal that cannot be written denies nothing */
@@ -47,7 +51,22 @@ struct gate_options {
 MUST_USE struct gate *gate_open(const struct gate_options *options, struct buf *ret_error);
 void gate_close(struct gate *gate);
 
+/* A ledger that several gates share: one journal writer and one store. `surface` as for a gate. NULL with a
+ * message. */
+MUST_USE struct ledger *gate_ledger_open(const char *state_dir, enum journal_fsync fsync, const char *surface,
+                                         struct buf *ret_error);
+void gate_ledger_close(struct ledger *ledger); /* after its gates; may be NULL */
+
+/* The policy in force; not for a gate behind a door (door.h). */
 const struct policy *gate_policy(const struct gate *gate);
+
+/* Whether its policy decides alike wherever calls start from: no prefix of it is relative. */
+bool gate_is_movable(const struct gate *gate);
+
+/* Every name of a server that its policy may mean, its rules' and its lists', in the arena. False when that cannot
+ * be told. */
+MUST_USE bool gate_servers(struct gate *gate, struct arena *arena, struct slice **ret_names,
+                           size_t *ret_count);
 
 /* ---- Judging ---- */
 
@@ -183,6 +202,8 @@ MUST_USE bool gate_acknowledge(const char *state_dir, const struct sources *sour
 struct people;
 
 MUST_USE struct people *people_open(const char *state_dir, struct buf *ret_error);
+/* On a ledger that gates of the same thread share; it must outlive this. NULL without memory. */
+MUST_USE struct people *people_open_on(struct ledger *ledger);
 void people_close(struct people *people);
 
 /* What an answer did. Valid until the next call. */

@@ -3,6 +3,7 @@
 #define GATE_INTERNAL_H
 
 #include "analysis/analysis.h"
+#include "gate/door.h"
 #include "gate/gate.h"
 
 /* The state directory with what lives in it: the journal and the store of approvals. A gate has one; so have
@@ -10,9 +11,10 @@
 struct ledger {
     int dir;
     struct journal *journal;
-    struct store *store;          /* NULL until ledger_open_store */
-    uint64_t correlation;         /* the next correlation id; starts at random */
-    struct arena arena;           /* for one operation */
+    struct store *store;  /* NULL until ledger_open_store */
+    uint64_t correlation; /* the next correlation id; starts at random */
+    struct arena arena;   /* for one operation */
+    bool looked_for_gap;
     char kept_hash[HASH_HEX + 1]; /* of the journal's event that was kept in the store last */
     char *path;                   /* of the state directory: absolute */
     const char *notify;           /* a program that is told of requests, beside those of the settings */
@@ -21,6 +23,9 @@ struct ledger {
 
 MUST_USE bool ledger_open(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
                           struct slice boot_detail, struct buf *ret_error);
+/* The same for a surface that runs on (NULL: for one call), with its boot event and the store. */
+MUST_USE bool ledger_open_for(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
+                              const char *surface, struct buf *ret_error);
 /* Opens the store, unless it is open. */
 MUST_USE bool ledger_open_store(struct ledger *ledger, const char *state_dir, struct buf *ret_error);
 void ledger_close(struct ledger *ledger);
@@ -81,7 +86,10 @@ bool registry_is_alive(int state_dir, struct slice name);
 
 struct gate {
     struct gate_options options;
-    struct ledger ledger;
+    const struct gate_door *door; /* not NULL: all that this gate does is done there; the rest is not used */
+    void *door_self;
+    struct ledger *ledger; /* `own`, or one that several gates share */
+    struct ledger own;
     struct path_base calls; /* where paths of calls start; options.base is where prefixes do */
     struct decider decider;
     struct policy *policy;

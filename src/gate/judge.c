@@ -26,7 +26,7 @@ static bool open_store(struct gate *gate)
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    bool open = ledger_open_store(&gate->ledger, gate->options.state_dir, &error);
+    bool open = ledger_open_store(gate->ledger, gate->options.state_dir, &error);
     if (!open) {
         gate_tell(gate, "a call cannot be put before people: %.*s", SLICE_FMT(buf_message(&error)));
     }
@@ -38,7 +38,7 @@ static bool open_store(struct gate *gate)
 static bool was_approved(struct gate *gate, struct judged *judged, const struct held *prior,
                          struct request *ret_approved, struct outcome *ret_outcome)
 {
-    switch (store_find(gate->ledger.store, prior->number, &gate->ledger.arena, ret_approved)) {
+    switch (store_find(gate->ledger->store, prior->number, &gate->ledger->arena, ret_approved)) {
     case STORE_DONE:
         break;
     case STORE_NONE: /* so old that the store has forgotten it */
@@ -49,7 +49,11 @@ static bool was_approved(struct gate *gate, struct judged *judged, const struct 
                                            SLICE("the store of approvals cannot be read"));
         return false;
     }
-    if (ret_approved->state == REQUEST_APPROVED) {
+    const struct call *call = judged->call;
+    bool own = slice_eq(ret_approved->channel, call->channel) &&
+               slice_eq(ret_approved->thread, call->thread) &&
+               (!judged->hashed || memcmp(ret_approved->call_hash, judged->hash, APPROVAL_HASH) == 0);
+    if (ret_approved->state == REQUEST_APPROVED && own) {
         return true;
     }
     bool refused = ret_approved->state == REQUEST_REFUSED;
@@ -94,12 +98,12 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
 {
     struct judged judged = {.call = call};
     struct approvals none = {.channel = call->channel, .thread = call->thread};
-    arena_reset(&gate->ledger.arena);
+    arena_reset(&gate->ledger->arena);
     judged.decision =
         decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
     judged.hashed = call->input != NULL && decide_hash(&gate->decider, call, judged.hash);
     if ((call->input != NULL && !judged.hashed) ||
-        !judged_paths(&gate->decider.readings, &gate->ledger.arena, &judged.paths, &judged.path_count)) {
+        !judged_paths(&gate->decider.readings, &gate->ledger->arena, &judged.paths, &judged.path_count)) {
         return judged_deny_because(gate, &judged, DENIAL_POLICY, CAUSE_INTERNAL, SLICE("no memory"));
     }
     judged.authored_everywhere = gate->options.tells_authored && authored_everywhere(gate);
@@ -128,11 +132,17 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
 struct outcome gate_judge(struct gate *gate, const struct call *call, const struct held *prior,
                           struct slice wanted_code)
 {
+    if (gate->door != NULL) {
+        return gate->door->judge(gate->door_self, call, prior, wanted_code, true);
+    }
     return judge(gate, call, prior, wanted_code, true);
 }
 
 struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
 {
+    if (gate->door != NULL) {
+        return gate->door->judge(gate->door_self, call, NULL, (struct slice){0}, false);
+    }
     return judge(gate, call, NULL, (struct slice){0}, false);
 }
 
@@ -157,6 +167,9 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
                                      struct slice phrase, const struct came *came,
                                      const struct call_defaults *defaults)
 {
+    if (gate->door != NULL) {
+        return gate->door->judge_unreadable(gate->door_self, cause, tool, phrase, came, defaults);
+    }
     struct call_name name = {defaults->server, defaults->server.ptr != NULL, tool};
     struct call call = {
         .names = &name,
@@ -173,5 +186,9 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
 
 void gate_note(struct gate *gate, const struct event *event)
 {
+    if (gate->door != NULL) {
+        gate->door->note(gate->door_self, event);
+        return;
+    }
     gate_stage(gate, event);
 }

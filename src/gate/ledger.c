@@ -54,6 +54,45 @@ bool gate_rotate_journal(const char *state_dir, struct buf *ret_error)
     return done;
 }
 
+bool ledger_open_for(struct ledger *ledger, const char *state_dir, enum journal_fsync fsync,
+                     const char *surface, struct buf *ret_error)
+{
+    struct buf boot;
+    buf_init(&boot, DETAIL_BYTES);
+    if (surface != NULL) {
+        buf_text(&boot, "{\"surface\":");
+        json_write_string(&boot, slice_of(surface));
+        buf_byte(&boot, '}');
+    }
+    bool open = ledger_open(ledger, state_dir, fsync, buf_slice_of(&boot), ret_error) &&
+                (surface == NULL || ledger_open_store(ledger, state_dir, ret_error));
+    buf_finish(&boot);
+    return open;
+}
+
+struct ledger *gate_ledger_open(const char *state_dir, enum journal_fsync fsync, const char *surface,
+                                struct buf *ret_error)
+{
+    struct ledger *ledger = calloc(1, sizeof(*ledger));
+    if (ledger == NULL) {
+        buf_text(ret_error, "no memory");
+        return NULL;
+    }
+    if (ledger_open_for(ledger, state_dir, fsync, surface, ret_error)) {
+        return ledger;
+    }
+    gate_ledger_close(ledger);
+    return NULL;
+}
+
+void gate_ledger_close(struct ledger *ledger)
+{
+    if (ledger != NULL) {
+        ledger_close(ledger);
+        free(ledger);
+    }
+}
+
 void ledger_close(struct ledger *ledger)
 {
     store_close(ledger->store);

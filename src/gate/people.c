@@ -4,7 +4,8 @@
 #include "gate/internal.h"
 
 struct people {
-    struct ledger ledger;
+    struct ledger *ledger; /* `own`, or one that is shared */
+    struct ledger own;
 };
 
 struct people *people_open(const char *state_dir, struct buf *ret_error)
@@ -14,12 +15,24 @@ struct people *people_open(const char *state_dir, struct buf *ret_error)
         buf_text(ret_error, "no memory");
         return NULL;
     }
-    if (ledger_open(&people->ledger, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
-        ledger_open_store(&people->ledger, state_dir, ret_error)) {
+    people->own.dir = -1;
+    people->ledger = &people->own;
+    if (ledger_open(&people->own, state_dir, JOURNAL_FSYNC_ALWAYS, (struct slice){0}, ret_error) &&
+        ledger_open_store(&people->own, state_dir, ret_error)) {
         return people;
     }
     people_close(people);
     return NULL;
+}
+
+struct people *people_open_on(struct ledger *ledger)
+{
+    struct people *people = calloc(1, sizeof(*people));
+    if (people != NULL) {
+        people->own.dir = -1;
+        people->ledger = ledger;
+    }
+    return people;
 }
 
 void people_close(struct people *people)
@@ -27,7 +40,9 @@ void people_close(struct people *people)
     if (people == NULL) {
         return;
     }
-    ledger_close(&people->ledger);
+    if (people->ledger == &people->own) {
+        ledger_close(&people->own);
+    }
     free(people);
 }
 
@@ -94,7 +109,7 @@ static void take_back(struct ledger *ledger)
 enum store_result people_vote(struct people *people, const struct vote *given,
                               struct people_answer *ret_answer, struct buf *ret_error)
 {
-    struct ledger *ledger = &people->ledger;
+    struct ledger *ledger = people->ledger;
     struct times now = times_now();
     *ret_answer = (struct people_answer){0};
     if (!begin(ledger, now, ret_error)) {
@@ -120,12 +135,12 @@ void people_drop(struct people *people, const struct vote *vote, const char *why
 bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
                     struct buf *ret_error)
 {
-    ledger_sweep(&people->ledger, times_now());
-    arena_reset(&people->ledger.arena);
-    if (store_waiting(people->ledger.store, &people->ledger.arena, ret_requests, ret_count) == STORE_DONE) {
+    ledger_sweep(people->ledger, times_now());
+    arena_reset(&people->ledger->arena);
+    if (store_waiting(people->ledger->store, &people->ledger->arena, ret_requests, ret_count) == STORE_DONE) {
         return true;
     }
-    buf_text(ret_error, store_error(people->ledger.store));
+    buf_text(ret_error, store_error(people->ledger->store));
     return false;
 }
 
@@ -142,7 +157,7 @@ bool people_covers(const struct request *request, enum approval_scope scope, con
 enum store_result people_last(struct people *people, struct slice code, struct request *ret_request,
                               struct buf *ret_error)
 {
-    struct ledger *ledger = &people->ledger;
+    struct ledger *ledger = people->ledger;
     ledger_sweep(ledger, times_now());
     arena_reset(&ledger->arena);
     enum store_result result = store_last_of_code(ledger->store, code, &ledger->arena, ret_request);
@@ -156,7 +171,7 @@ enum store_result people_last(struct people *people, struct slice code, struct r
 
 bool people_grants(struct people *people, struct grant **ret_grants, size_t *ret_count, struct buf *ret_error)
 {
-    struct ledger *ledger = &people->ledger;
+    struct ledger *ledger = people->ledger;
     arena_reset(&ledger->arena);
     if (store_all_grants(ledger->store, times_now(), &ledger->arena, ret_grants, ret_count) == STORE_DONE) {
         return true;
@@ -189,7 +204,7 @@ static bool stage_revoked(struct ledger *ledger, const struct grant *grant, stru
 enum store_result people_revoke(struct people *people, int64_t id, struct slice identity,
                                 struct buf *ret_error)
 {
-    struct ledger *ledger = &people->ledger;
+    struct ledger *ledger = people->ledger;
     struct times now = times_now();
     struct grant grant;
     if (!begin(ledger, now, ret_error)) {

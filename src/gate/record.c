@@ -104,7 +104,7 @@ const struct call_name *judged_name(const struct judged *judged, const struct re
 
 void gate_stage(struct gate *gate, const struct event *event)
 {
-    if (!journal_stage(gate->ledger.journal, event)) {
+    if (!journal_stage(gate->ledger->journal, event)) {
         gate->turn_failed = true;
     }
 }
@@ -124,7 +124,7 @@ void judged_stage(struct gate *gate, struct judged *judged, const char *kind, co
 {
     const struct call *call = judged->call;
     const struct call_name *name = judged_name(judged, &gate->decider.readings);
-    ledger_correlation(&gate->ledger, judged->correlation);
+    ledger_correlation(gate->ledger, judged->correlation);
     struct event event = {
         .kind = kind,
         .outcome = outcome,

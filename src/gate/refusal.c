@@ -147,7 +147,8 @@ static void journal_refusal(struct gate *gate, const struct refusal *refusal, co
     buf_init_message(&error, MESSAGE_BYTES);
     write_what_fits(&json, refusal, when, EVENT_LIST_MOST);
     struct event event = {.kind = "policy.reload_refused", .detail = buf_slice_of(&json)};
-    if (!journal_stage(gate->ledger.journal, &event) || !journal_commit(gate->ledger.journal, true, &error)) {
+    if (!journal_stage(gate->ledger->journal, &event) ||
+        !journal_commit(gate->ledger->journal, true, &error)) {
         gate_tell_journal(gate, buf_message(&error));
     }
     buf_finish(&json);

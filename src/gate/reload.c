@@ -29,7 +29,7 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
-    enum baseline_result result = baseline_load(gate->ledger.dir, &refusal->baseline, &error);
+    enum baseline_result result = baseline_load(gate->ledger->dir, &refusal->baseline, &error);
     const struct policy *from = result == BASELINE_READ ? refusal->baseline : gate->first;
     if (result == BASELINE_FAILED || !policy_digest(refusal->policy, refusal->new_digest)) {
         gate_tell(gate, "the reload cannot be compared with the baseline: %.*s",
@@ -50,6 +50,9 @@ static bool is_refused(const struct refusal *refusal)
 
 bool gate_reload(struct gate *gate)
 {
+    if (gate->door != NULL) {
+        return gate->door->reload(gate->door_self);
+    }
     struct refusal refusal;
     struct source_texts texts = {0};
     struct buf lines;

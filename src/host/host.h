@@ -182,6 +182,8 @@ struct host_hook_options {
     const struct host_event *event; /* what a message that does not say so is taken for */
     struct sources *sources;        /* the host's own path arguments are added in front */
     const char *state_dir;
+    const char *broker;       /* the socket of a broker that judges; NULL: this process does */
+    const char *protect_file; /* with a broker: rules that must be among its own; NULL: none */
     struct path_base base; /* where the policy's prefixes start; a call's paths start at its message's cwd */
     enum host_asking asking;
     bool protect; /* the files that steer the host in the project of the call are not the agent's to write */

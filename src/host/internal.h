@@ -49,7 +49,8 @@ MUST_USE bool message_take_mcp_name(struct host_message *message, const struct h
 
 /* The names of a tool whose server the message does not tell: that of every server that the policy names, and
  * that of any other. */
-MUST_USE bool names_of_every_server(struct host_message *message, const struct policy *policy);
+MUST_USE bool names_of_every_server(struct host_message *message, const struct slice *servers,
+                                    size_t server_count);
 
 /* A server's name as hosts spell it in flattened names: what is no letter, digit, `_`, `-` or one of `others`
  * stands as `_`. */

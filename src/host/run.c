@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "host/emergency.h"
 #include "host/internal.h"
 
@@ -262,8 +263,18 @@ static struct gate *open_gate(struct run *run)
     memcpy(surface + 5, options->host->name, strnlen(options->host->name, sizeof(surface) - 6));
     buf_init(&error, 1u << 20);
     struct gate *gate = NULL;
-    if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments) &&
-        add_protection(run)) {
+    if (options->broker != NULL) {
+        const struct broker_client_options client = {
+            .socket = options->broker,
+            .starts = true,
+            .state_dir = options->state_dir,
+            .base = options->base,
+            .project = options->protect ? run->message.cwd : (struct slice){0},
+            .protect = options->protect_file,
+        };
+        gate = broker_connect(&client, &gate_options, &error);
+    } else if (sources_add_built_in(options->sources, options->host->name, options->host->path_arguments) &&
+               add_protection(run)) {
         gate = gate_open(&gate_options, &error);
     }
     if (error.len) {
@@ -276,7 +287,11 @@ static struct gate *open_gate(struct run *run)
 static enum host_answer decide_message(struct run *run, bool readable)
 {
     struct host_message *message = &run->message;
-    if (!readable || (message->server_unknown && !names_of_every_server(message, gate_policy(run->gate)))) {
+    struct slice *servers = NULL;
+    size_t server_count = 0;
+    if (!readable ||
+        (message->server_unknown && !(gate_servers(run->gate, &message->arena, &servers, &server_count) &&
+                                      names_of_every_server(message, servers, server_count)))) {
         return deny_unreadable(run);
     }
     struct path_base base = run->options->base;

@@ -113,21 +113,7 @@ static bool add_for_tools(struct host_message *message, const struct call_name *
     return true;
 }
 
-/* Every server that an entry `SERVER/TOOL` of the documents' lists may name; a server's name may hold a `/`.
- */
-static bool add_servers_of_entry(struct host_message *message, const struct call_name *tools, size_t count,
-                                 struct slice entry)
-{
-    for (size_t at = 1; at < entry.len; at++) {
-        if (entry.ptr[at] == '/' &&
-            !add_for_tools(message, tools, count, (struct slice){entry.ptr, at}, true)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-bool names_of_every_server(struct host_message *message, const struct policy *policy)
+bool names_of_every_server(struct host_message *message, const struct slice *servers, size_t server_count)
 {
     const struct call_name *tools = message->names;
     size_t count = message->name_count;
@@ -136,21 +122,8 @@ bool names_of_every_server(struct host_message *message, const struct policy *po
     if (message->names == NULL) {
         return false;
     }
-    uint32_t last = 0; /* rules of one server often stand together */
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        uint32_t server = policy->rules[i].match.server;
-        if (server == 0 || server == last) {
-            continue;
-        }
-        last = server;
-        if (!add_for_tools(message, tools, count, policy_text(policy, server), true)) {
-            return false;
-        }
-    }
-    for (uint32_t i = 0; i < policy->entry_count; i++) {
-        const struct policy_entry *entry = &policy->entries[i];
-        uint32_t symbol = entry->list == LIST_REQUIRED ? entry->name : entry->key;
-        if (!add_servers_of_entry(message, tools, count, policy_text(policy, symbol))) {
+    for (size_t i = 0; i < server_count; i++) {
+        if (!add_for_tools(message, tools, count, servers[i], true)) {
             return false;
         }
     }

@@ -153,6 +153,7 @@ struct path_prefix {
 struct path_prefixes {
     struct path_prefix *list; /* a prefix's id is its index + 1 */
     uint32_t count;
+    bool relative; /* some were resolved from the working directory or the home directory */
     struct path_prefix_tables *tables; /* by text, by file, by nesting: the room's own */
 };
 

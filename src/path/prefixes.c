@@ -403,6 +403,7 @@ enum path_prefix_result path_prefixes_add(struct path_prefixes *prefixes, const 
         return PATH_PREFIX_OK;
     }
     struct slice start = base->cwd;
+    prefixes->relative = prefixes->relative || text.len == 0 || text.ptr[0] != '/';
     if (path_is_home(text)) {
         start = base->home;
         text = path_below_home(text);

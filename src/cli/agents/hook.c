@@ -3,6 +3,7 @@
 
 #include "cli/agents/hook_install.h"
 #include "cli/commands.h"
+#include "cli/gate/serve.h"
 #include "cli/options.h"
 #include "host/emergency.h"
 #include "host/host.h"
@@ -20,6 +21,8 @@ static const char usage[] =
     "  --except-server NAME  an MCP server that stands behind 'callgate run'; repeatable\n"
     "  --deadline SECONDS    when to give up and deny (default: by host, shorter than the host's own)\n"
     "  --event NAME          the event of a message that does not tell its own\n"
+    "  --gate SOCKET         a broker judges ('callgate serve'): then --policy, --fsync and --journal are "
+    "its own\n"
     "  --protect FILE        the rules that 'hook install' wrote along with the hook\n"
     "  --state DIR           where journal and approvals live\n"
     "  --fsync always|batch|never, --journal required|optional\n"
@@ -170,7 +173,13 @@ static int run_host(struct options *options, const struct hook_arguments *a)
     if (code != -1) {
         return code;
     }
-    if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect)) {
+    hook.broker = a->gate;
+    hook.protect_file = a->protect;
+    if (a->gate != NULL) {
+        if (!broker_takes(&command_hook, options, a->fsync != NULL || a->journal != NULL)) {
+            return EXIT_UNABLE;
+        }
+    } else if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect)) {
         return EXIT_UNABLE;
     }
     const struct host_event *event = hook.event;
@@ -200,6 +209,7 @@ static int run(int argc, char **argv)
         {"journal", OPTION_VALUE, &a.journal},
         {"except-server", OPTION_LIST, &a.except},
         {"protect", OPTION_VALUE, &a.protect},
+        {"gate", OPTION_VALUE, &a.gate},
     };
     int code = options_read(&options, &command_hook, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             own, sizeof(own) / sizeof(*own));

@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/confine/confine.h"
+#include "cli/gate/serve.h"
 #include "cli/options.h"
 #include "journal/journal.h"
 #include "mcp/mcp.h"
@@ -37,6 +38,8 @@ static const char usage[] =
     "  --confine             start the server in a view of the system that the policy makes (callgate "
     "confine);\n"
     "                        --write DIR and --no-net go with it\n"
+    "  --gate SOCKET         a broker judges ('callgate serve'), and is started when none is there: then\n"
+    "                        --policy, --fsync, --journal, --no-weakening and --confine are not given here\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
@@ -54,6 +57,7 @@ static const char usage[] =
 struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
     const char *notify;
+    const char *gate;
     bool remote, no_weakening, confine;
     struct option_list methods;
     struct confine_options confined;
@@ -207,11 +211,14 @@ static bool add_server_words(struct options *options)
                              &options->base);
 }
 
-static struct gate *open_gate(const struct gate_options *options)
+static struct gate *open_gate(const struct gate_options *options, const char *broker)
 {
     struct buf error;
+    const struct broker_client_options client = {
+        .socket = broker, .starts = true, .state_dir = options->state_dir, .base = options->base};
     buf_init(&error, (size_t)64 << 20);
-    struct gate *gate = gate_open(options, &error);
+    struct gate *gate =
+        broker != NULL ? broker_connect(&client, options, &error) : gate_open(options, &error);
     struct slice lines = buf_slice_of(&error);
     lines.len -= lines.len > 0 && lines.ptr[lines.len - 1] == '\n';
     if (lines.len > 0) {
@@ -256,7 +263,7 @@ static int start(struct options *options, const struct run_options *own)
         return EXIT_UNABLE;
     }
     gate_options.base = proxy.session.base = options->base;
-    proxy.session.gate = open_gate(&gate_options);
+    proxy.session.gate = open_gate(&gate_options, own->gate);
     if (proxy.session.gate == NULL) {
         return EXIT_UNABLE;
     }
@@ -289,6 +296,7 @@ static int run(int argc, char **argv)
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"allow-method", OPTION_LIST, &own.methods},
+        {"gate", OPTION_VALUE, &own.gate},
         {"confine", OPTION_FLAG, &own.confine},
         {"write", OPTION_LIST, &own.confined.writable},
         {"no-net", OPTION_FLAG, &own.confined.private_network},
@@ -299,7 +307,10 @@ static int run(int argc, char **argv)
     if (code == -1) {
         if (options.argc == 0) {
             code = usage_error(&command_run, "name the server's command after --");
-        } else if (!options_surface_places(&command_run, &options)) {
+        } else if (own.gate != NULL ? !broker_takes(&command_run, &options,
+                                                    own.fsync != NULL || own.journal != NULL ||
+                                                        own.no_weakening || own.confine)
+                                    : !options_surface_places(&command_run, &options)) {
             code = EXIT_UNABLE;
         } else {
             code = start(&options, &own);

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "cli/commands.h"
+#include "cli/gate/serve.h"
 #include "cli/options.h"
 #include "relay/relay.h"
 
@@ -15,6 +16,7 @@ static const char usage[] =
     "                        /etc/callgate/policy.json comes before all, if it is there\n"
     "  --channel C           the session's channel (default: relay)\n"
     "  --thread T            the session's thread (default: fresh for each start)\n"
+    "  --gate SOCKET         a broker judges ('callgate serve'): then --policy is not given here\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 the host closed its end, 2 could not be started.\n";
@@ -24,7 +26,7 @@ static void say_line(const char *line)
     say("%s", line);
 }
 
-static int relay(struct options *options, const char *channel, const char *thread)
+static int relay(struct options *options, const char *channel, const char *thread, const char *broker)
 {
     char fresh[HASH_HEX + 1];
     uint8_t random[HASH_SIZE];
@@ -43,7 +45,10 @@ static int relay(struct options *options, const char *channel, const char *threa
     hash_to_hex(random, fresh);
     fresh[32] = '\0';
     buf_init(&error, (size_t)64 << 20);
-    struct gate *gate = gate_open(&gate_options, &error);
+    const struct broker_client_options client = {
+        .socket = broker, .starts = true, .state_dir = options->state_dir, .base = options->base};
+    struct gate *gate =
+        broker != NULL ? broker_connect(&client, &gate_options, &error) : gate_open(&gate_options, &error);
     if (error.len) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     }
@@ -71,20 +76,22 @@ static int relay(struct options *options, const char *channel, const char *threa
 static int run(int argc, char **argv)
 {
     struct options options;
-    const char *channel = NULL, *thread = NULL;
+    const char *channel = NULL, *thread = NULL, *broker = NULL;
     const struct option_spec own[] = {
         {"channel", OPTION_VALUE, &channel},
         {"thread", OPTION_VALUE, &thread},
+        {"gate", OPTION_VALUE, &broker},
     };
     int code = options_read(&options, &command_relay, argc, argv,
-                            TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own, 2);
+                            TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own, 3);
     if (code != -1) {
         return code;
     }
-    if (!options_surface_places(&command_relay, &options)) {
+    if (broker != NULL ? !broker_takes(&command_relay, &options, false)
+                       : !options_surface_places(&command_relay, &options)) {
         code = EXIT_UNABLE;
     } else {
-        code = relay(&options, channel, thread);
+        code = relay(&options, channel, thread, broker);
     }
     options_finish(&options);
     return code;
