@@ -117,9 +117,9 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
         store_ask(gate->ledger->store, request, wanted_code, now, &gate->ledger->arena, ret_asked, &existing);
     if (result == STORE_DONE) {
         stage_require(gate, judged, ret_asked);
-        gate->ledger.announced = existing;
+        gate->ledger->announced = existing;
         result = commit_request(gate, ret_asked);
-        gate->ledger.announced = false;
+        gate->ledger->announced = false;
     }
     if (result != STORE_DONE) {
         journal_unstage(gate->ledger->journal);
