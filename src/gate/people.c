@@ -129,7 +129,7 @@ enum store_result people_vote(struct people *people, const struct vote *given,
 
 void people_drop(struct people *people, const struct vote *vote, const char *why)
 {
-    note_dropped(&people->ledger, vote, why);
+    note_dropped(people->ledger, vote, why);
 }
 
 bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
