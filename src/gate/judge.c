@@ -60,6 +60,10 @@ static bool was_approved(struct gate *gate, struct judged *judged, const struct 
     *ret_outcome =
         judged_deny_because(gate, judged, refused ? DENIAL_REFUSED : DENIAL_NOT_IN_TIME, CAUSE_NONE,
                             refused ? SLICE("refused by a person") : SLICE("not approved in time"));
+    if (refused && gate->options.tell_refusals && ret_approved->because.len > 0) {
+        ret_outcome->tell =
+            ret_approved->because; /* instead of the rule's words: it says why this one was refused */
+    }
     if (gate->options.brief && ret_approved->state == REQUEST_WAITING) {
         gate_withdraw(gate, prior); /* nobody will hold the call any more */
     }

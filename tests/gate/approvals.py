@@ -126,6 +126,20 @@ def test_one_identity_for_one_person():
         check("two people are two", s.gate.answer() == "ran")
 
 
+def test_reasons():
+    with Session() as s:
+        s.gate.send("cp", {"n": 1})
+        code = wait_for("a request", lambda: pending(s.folder))[0]["code"]
+        s.say("refuse", code, "--because", "use the copy in /srv instead")
+        check("the agent hears no reason", "copy in /srv" not in s.gate.answer())
+        check("the journal has it", s.folder.events("approval.vote")[-1]["detail"]["because"] == "use the copy in /srv instead")
+        gate = Gate(s.folder, "--policy", s.policy, "--tell-refusals", thread="telling")
+        code = s.held("cp", {"n": 2}, gate)
+        s.say("refuse", code, "--because", "use the copy in /srv instead")
+        check("unless the operator lets it", "copy in /srv" in gate.answer())
+        gate.close()
+
+
 def test_notices():
     with Session() as s:
         told = s.folder.write("told", "")

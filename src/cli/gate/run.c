@@ -35,6 +35,8 @@ static const char usage[] =
     "                        acknowledged last (callgate acknowledge; until then: the policy at start)\n"
     "  --notify PROGRAM      tell people of requests by this program, too (callgate notices is for every "
     "gate)\n"
+    "  --tell-refusals       tell the agent the reason that a person gave (callgate refuse CODE --because "
+    "TEXT)\n"
     "  --confine             start the server in a view of the system that the policy makes (callgate "
     "confine);\n"
     "                        --write DIR and --no-net go with it\n"
@@ -58,7 +60,7 @@ struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
     const char *notify;
     const char *gate;
-    bool remote, no_weakening, confine;
+    bool remote, no_weakening, confine, tell_refusals;
     struct option_list methods;
     struct confine_options confined;
 };
@@ -179,6 +181,7 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
         return usage_error(command, "--notify: name a program by its whole path");
     }
     gate->notify = own->notify;
+    gate->tell_refusals = own->tell_refusals;
     proxy->session.defaults.channel = slice_of(own->channel != NULL ? own->channel : "local");
     return -1;
 }
@@ -298,6 +301,7 @@ static int run(int argc, char **argv)
         {"allow-method", OPTION_LIST, &own.methods},
         {"gate", OPTION_VALUE, &own.gate},
         {"confine", OPTION_FLAG, &own.confine},
+        {"tell-refusals", OPTION_FLAG, &own.tell_refusals},
         {"write", OPTION_LIST, &own.confined.writable},
         {"no-net", OPTION_FLAG, &own.confined.private_network},
     };
