@@ -42,6 +42,7 @@ struct gate_options {
     const char
         *notify; /* an absolute program that is told of requests (--notify); NULL: none beside those of the
                            state directory's settings */
+    bool tell_refusals; /* the reason that a person gave for a refusal is told to the agent (outcome.tell) */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 
