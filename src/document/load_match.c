@@ -1,3 +1,4 @@
+/* Reads a rule's match. */
 #include <stdlib.h>
 
 #include "base/utf8.h"

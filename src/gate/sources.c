@@ -1,3 +1,4 @@
+/* Reads the policy files of a command, with the checks of their owner, mode and kind. */
 #include "gate/sources.h"
 
 #include "analysis/analysis.h"
@@ -9,6 +10,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

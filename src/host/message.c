@@ -1,4 +1,6 @@
 /* Reading a host's message: what all hosts share. */
+#include <string.h>
+
 #include "host/internal.h"
 
 /* The input counts its depth from itself, one level down. */

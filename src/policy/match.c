@@ -1,3 +1,4 @@
+/* Whether a rule's match holds for the facts of a call. */
 #include "policy/policy.h"
 
 /* Where a key is, or would be, among the call's arguments from `from` on; they are sorted by key. */

@@ -1,6 +1,8 @@
+/* Reads lines of any length from a descriptor. */
 #include "cli/calls/input_lines.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 << 10)

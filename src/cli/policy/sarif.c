@@ -1,4 +1,7 @@
+/* Writes findings as SARIF 2.1.0. */
 #include "cli/policy/sarif.h"
+
+#include <string.h>
 
 #include "json/json.h"
 
