@@ -36,6 +36,7 @@ class Command:
             self.words.append(word.value)
         self.open = is_open or len(self.words) < len(self.all_words)
         self.redirection = False
+        self.like = None  # a command at whose place it stands: where it starts is where that does
         self.unreadable = text is not None
         self.documents = tuple(documents)
         # Filled in by places.py: where it acts, and its hosts.
@@ -66,32 +67,47 @@ class _Told:
 
 
 def of_text(text, extra=(), is_open=False):
-    """The commands of a shell text whose last command has the words `extra` behind it."""
+    """The commands of a shell text. Where words stand beside it, its last command with these behind it, and, if it has more
+    words than one, before that the text as it is."""
     told = _Told()
     try:
-        found = list(_of_text(text, extra, is_open, 0, told))
+        read = shell.read(text)
+        found = [(raw, _made(raw, told)) for raw in _told(read, told)]
+        if extra or is_open:
+            found = _continued_text(read, found, extra, is_open, told)
     except shell.Unreadable:
-        shown = text if not extra else text + "\n" + "\n".join(extra)
-        return [unreadable(shown)]
-    for command in found:
+        return [unreadable(text)]
+    out = [command for _, made in found for command in made]
+    for command in out:
         command.documents = tuple(told.documents)
-    return found
+    return out
 
 
-def _of_text(text, extra, is_open, level, told):
-    read = shell.read(text)
+def _told(read, told):
+    """The raw commands of a text, one after another; what it assigns is told when all are taken."""
     told.documents += read.documents
-    last = max((at for at, raw in enumerate(read.commands) if not raw.redirection), default=None)
-    for at, raw in enumerate(read.commands):
-        words = list(raw.words) + ([plain_word(each) for each in extra] if at == last else [])
-        command = Command(words, raw.assigned or told.assigned, is_open and at == last)
-        command.redirection = raw.redirection
-        if raw.redirection:
-            yield command
-            continue
-        shell.check_builtins(words)  # again, because of what stands behind
-        yield from _seen_through(command, level, told)
+    yield from read.commands
     told.assigned = told.assigned or read.assigned
+
+
+def _made(raw, told, level=0):
+    command = Command(raw.words, raw.assigned or told.assigned)
+    command.redirection = raw.redirection
+    return [command] if raw.redirection else _seen_through(command, level, told)
+
+
+def _continued_text(read, found, extra, is_open, told):
+    if read.last is None:
+        raise shell.Unreadable("words beside a text that they do not continue")
+    like = next(made for raw, made in found if raw is read.last)
+    words = read.last.words + [plain_word(each) for each in extra]
+    shell.check_builtins(words)
+    command = Command(words, read.last.assigned, is_open)
+    command.like = like[0] if like else None
+    made = _seen_through(command, 0, told)
+    for each in made:
+        each.like = command.like
+    return ([] if read.word_count == 1 else found) + [(None, made)]
 
 
 def seen_through(command):
@@ -110,7 +126,7 @@ def _seen_through(command, level, told):
         if level >= MOST_SHELLS:
             raise shell.Unreadable("too many shells inside each other")
         told.assigned = told.assigned or command.assigned
-        return list(_of_text(known[2], (), False, level + 1, told))
+        return [made for raw in _told(shell.read(known[2]), told) for made in _made(raw, told, level + 1)]
     if _has_text_elsewhere(command):
         raise shell.Unreadable("a shell with a text in a place that is not read")
     return [command]
@@ -133,43 +149,29 @@ def _has_text_elsewhere(command):
 
 
 def of_argument(node, name, members):
-    """The commands of one command argument; `members` are those of the object that it stands in."""
+    """The commands of one command argument, a list for each text; `members` are those of the object that it stands in."""
     extra, is_open = _continued(members)
     if node.kind == "null":
         return []
     if node.kind == "string":
-        found = _of_string(node.value, extra, is_open)
         array = inputs.array_of_strings(node.value)
-        return found + (_of_array(array, name, extra, is_open) if array else [])
+        return [of_text(node.value, extra, is_open)] + (_of_array(array, name, extra, is_open) if array else [])
     if node.kind == "array" and node.value and all(item.kind == "string" for item in node.value):
         return _of_array(node.value, name, extra, is_open)
-    return [unreadable("")]
+    return [[unreadable("")]]
 
 
 def _of_array(items, name, extra, is_open):
     """Under `commands` a list of texts, else the words of one command."""
     if names.folded(name) == "commands":
-        out = []
-        for item in items:
-            out += _of_string(item.value, *((extra, is_open) if item is items[-1] else ((), False)))
-        return out
+        return [of_text(item.value, *((extra, is_open) if item is items[-1] else ((), False))) for item in items]
     texts = [item.value for item in items] + list(extra)
     try:
-        return seen_through(Command([plain_word(text) for text in texts], is_open=is_open))
+        if any("\0" in text for text in texts):
+            raise shell.Unreadable("a NUL")
+        return [seen_through(Command([plain_word(text) for text in texts], is_open=is_open))]
     except shell.Unreadable:
-        return [unreadable("\n".join(texts))]
-
-
-def _of_string(text, extra, is_open):
-    out = []
-    if extra:
-        try:
-            whole = shell.read(text)
-            if sum(len(raw.words) for raw in whole.commands) > 1:
-                out += of_text(text)
-        except shell.Unreadable:
-            pass
-    return out + of_text(text, extra, is_open)
+        return [[unreadable("\n".join(texts))]]
 
 
 def _continued(members):

@@ -130,7 +130,7 @@ def trimmed(text):
         out.append(left[1:-1])
         if left[1:-1].strip(names.WHITE_SPACE) != left[1:-1]:
             out.append(left[1:-1].strip(names.WHITE_SPACE))
-    return [each for each in out if each]
+    return out
 
 
 class Files:

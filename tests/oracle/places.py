@@ -139,6 +139,8 @@ class Places:
         starts, known = list(self.starts), True
         for command in texts:
             command.starts, command.places_known = list(starts), known
+            if command.like in texts:
+                command.starts, command.places_known = command.like.starts, command.like.places_known
             if command.unreadable:
                 continue
             self.own(command)

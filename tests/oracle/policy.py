@@ -138,7 +138,7 @@ class Policy:
                 rest = default_deny(f"no policy authored for tool '{call.tool}'")
         if way.aside and not counts:
             rest = None
-        return stricter(rest, self.of_noted(noted, call, approvals, now))
+        return self.with_noted(rest, noted, call, approvals, now)
 
     @staticmethod
     def _first(group, call, way, noted):
@@ -153,26 +153,26 @@ class Policy:
         return NO
 
     @staticmethod
-    def of_noted(noted, call, approvals, now):
-        """A require by the first and strictest noted rule; only an approval for this very call answers one."""
+    def with_noted(rest, noted, call, approvals, now):
+        """The stricter of what the rest decides and of a require by the first and strictest noted rule, which only an approval
+        for this very call answers. `rest` is None where it does not count."""
+        if not noted:
+            return rest
         found = None
         for group in noted:
             rule = group.speaker
-            if any(approval.covers(rule, call, now, True) for approval in approvals):
-                continue
             deny = rule.effect == "deny"
             decision = require(rule, 300_000 if deny else rule.ttl_ms, 1 if deny else rule.approvers)
-            if found is None or decision["approvers"] > found["approvers"]:
-                found = decision
-        return found
-
-
-def stricter(rest, noted):
-    if noted is None or rest is None:
-        return rest if noted is None else noted
-    if rest["kind"] == "deny" or rest["kind"] == "require" and rest["approvers"] >= noted["approvers"]:
-        return rest
-    return noted
+            if found is None or decision["approvers"] > found[1]["approvers"]:
+                found = rule, decision
+        rule, decision = found
+        if any(approval.covers(rule, call, now, True) for approval in approvals):
+            decision = {"kind": "allow", "rule": rule.id}
+        if rest is None or rest["kind"] == "allow":
+            return decision
+        if rest["kind"] == "deny" or decision["kind"] == "allow" or rest["approvers"] >= decision["approvers"]:
+            return rest
+        return decision
 
 
 def default_deny(reason):

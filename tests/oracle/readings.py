@@ -49,8 +49,18 @@ class Maker:
     def command_starts(self):
         out = list(self.starts)
         for text in self.walk.strings_under(names.START_WORDS):
-            out += [each for each in self._as_start(text) if each not in out]
+            out += [each for each in self._as_start(text) + self._meant(text) if each not in out]
         return out
+
+    def _meant(self, text):
+        """The directory that a text means besides, below home or as a file: URI."""
+        if forms.is_home(text):
+            return [self.world.home + text[1:].encode("utf-8")]
+        uri = forms.starts_as_uri(text)
+        try:
+            return [canonical.from_uri(uri.encode("utf-8"))] if uri is not None else []
+        except canonical.Unreadable:
+            return []
 
     # --- paths
 
@@ -131,10 +141,10 @@ class Maker:
         out, stays = [], True
         maker = places.Places(self.world, self.files, self.command_starts(), lambda: None)
         for node, name, members, sure in self.walk.command_arguments:
-            found = commands.of_argument(node, name, members)
-            maker.fill(found)
-            out += found
-            stays = stays and not (found and sure)
+            for found in commands.of_argument(node, name, members):
+                maker.fill(found)
+                out += found
+                stays = stays and not (found and sure)
         unique = {}
         for command in out:
             unique.setdefault(command.key(), command)
@@ -193,6 +203,8 @@ class Maker:
             for each in [command] + inner:
                 if each is not command:
                     out.append(Reading(None, each, None, True))
+                    if each.words[:1] == command.words[:1]:
+                        continue  # the same program with fewer options: of places it says nothing new
                 out += [Reading(path, each, None, True) for path, known in maker.aside_paths(each, self.budget)
                         if known or path != UNREADABLE]
                 out += [Reading(None, each, host, True) for host, known in maker.aside_hosts(each)

@@ -60,6 +60,7 @@ class Text:
     def __init__(self):
         self.commands, self.documents = [], []
         self.redirected = self.parted = self.assigned = False
+        self.word_count, self.last = 0, None  # the last command, where nothing but blanks stands behind it
 
 
 class _Reader:
@@ -104,7 +105,7 @@ class _Reader:
             if self.peek() != "\n":
                 return
             self.at += 1
-            self.out.parted = True
+            self.out.parted, self.out.last = True, None
             self.line_feed(depth)
 
     def line_feed(self, depth):
@@ -146,7 +147,7 @@ class _Reader:
             if char not in (";", "&", "|"):
                 raise Unreadable(f"{char!r} behind a command")
             self.at += 1
-            self.out.parted = True
+            self.out.parted, self.out.last = True, None
             double = char != ";" and self.peek() == char
             if double:
                 self.at += 1
@@ -169,12 +170,13 @@ class _Reader:
         if self.pending is not None and self.pending[2] == depth:
             raise Unreadable("a parenthesis that closes before the lines of a here-document")
         self.at += 1
+        self.out.last = None
 
     def command(self, depth):
         self.blanks()
         if self.peek() == "(":
             self.at += 1
-            self.out.parted = True
+            self.out.parted, self.out.last = True, None
             self.parentheses(depth + 1)
             return self.behind_parentheses(depth)
         words, targets, assignments = [], [], 0
@@ -200,6 +202,7 @@ class _Reader:
                     raise Unreadable("a number before a redirection")
                 self.redirection(words, targets, word.value, depth)
                 continue
+            self.out.word_count += 1
             if not words and self.is_assignment(word):
                 assignments += 1
                 self.assigned = True
@@ -211,12 +214,15 @@ class _Reader:
         if not words:
             if not assignments:
                 raise Unreadable("no command where one must stand")
+            self.out.last = None
             return
         check(words)
-        self.out.commands.append(Raw(words, self.assigned))
+        raw = Raw(words, self.assigned)
+        self.out.commands.append(raw)
         self.assigned = self.assigned or assigns(words)
         for target in targets:
             self.out.commands.append(Raw(target, self.assigned, True))
+        self.out.last = raw
 
     def behind_parentheses(self, depth):
         while True:
