@@ -269,6 +269,7 @@ enum command_points_result command_points_visit(struct command_world *world, con
     struct points points = {.world = world, .pattern = set->pattern, .visit = visit, .context = context};
     points.later[0] = set->later[0] != NULL ? set->later[0] : set->later[1];
     points.later[1] = set->later[0] != NULL ? set->later[1] : NULL;
+    arena_reset(&world->arena); /* what it holds is the words of the points before */
     if (world->failed || !find_words(&points)) {
         return COMMAND_POINTS_FAILED;
     }

@@ -46,7 +46,8 @@ struct command_point {
     uint32_t count;
 };
 
-/* Sees one point after the other until it says that it has seen enough. */
+/* Sees one point after the other until it says that it has seen enough. A point is no more after the visit; a visitor
+ * visits no other points of the world. */
 typedef bool command_point_visit(void *context, const struct command_point *point);
 
 enum command_points_result {
