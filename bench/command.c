@@ -270,7 +270,8 @@ static int show(const struct figures *f, bool json)
 
 /* ---- The command ---- */
 
-static struct policy *load(const struct command *command, struct options *options, struct figures *figures)
+static struct policy *load(const struct cli_command *command, struct options *options,
+                           struct figures *figures)
 {
     struct findings warnings;
     uint64_t begin = clock_mono_ns();
@@ -336,7 +337,7 @@ static int bench_with(const struct policy *policy, struct options *options, uint
     return code;
 }
 
-static int bench_all(const struct command *command, struct options *options, uint32_t synthetic,
+static int bench_all(const struct cli_command *command, struct options *options, uint32_t synthetic,
                      const char *calls)
 {
     struct figures figures = {0};
@@ -382,4 +383,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_bench = {"bench", "measure what decisions cost", usage, run};
+const struct cli_command command_bench = {"bench", "measure what decisions cost", usage, run};

@@ -17,15 +17,15 @@ void lint_write_text(struct buf *buf, const struct finding *warning);
 
 /* ---- Matches as sets of calls ---- */
 
-/* Whether every call that `inner` matches is matched by `outer`, field by field as SPEC.md section 7 says.
- * The two may belong to different policies. */
-bool match_subset(const struct policy *inner_policy, const struct match *inner,
-                  const struct policy *outer_policy, const struct match *outer);
+/* Whether every call that the rule `inner` matches is matched by the rule `outer`, field by field as SPEC.md section 7
+ * says: each arm of the one is within some arm of the other. They may belong to different policies. */
+bool rule_subset(const struct policy *inner_policy, const struct rule *inner,
+                 const struct policy *outer_policy, const struct rule *outer);
 
-/* Whether the fields of two matches let some call match both, as SPEC.md section 7 says for cross-tier
+/* Whether the fields of some arms of two rules let some call match both, as SPEC.md section 7 says for cross-tier
  * shadows. */
-bool match_intersects(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
-                      const struct match *b);
+bool rule_intersects(const struct policy *a_policy, const struct rule *a, const struct policy *b_policy,
+                     const struct rule *b);
 
 /* ---- Monotonicity at reload (SPEC.md section 8) ---- */
 
@@ -116,6 +116,8 @@ struct diff_side {
 /* A set of calls whose decision changes. */
 struct diff_class {
     bool weaker; /* somewhere less strict than before: kind, approvers, ttlMs or scope */
+    bool
+        aside; /* said of what is read aside: `from` counts there, and what decides it now does not (SPEC.md section 4) */
     struct diff_side from, to;
     /* The set is exactly the calls of `match` that none of `except` matches: matches in JSON, where a
      * pathComponent may be a list of two that one path has. */

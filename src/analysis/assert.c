@@ -6,6 +6,7 @@ struct hunt {
     struct analysis *analysis;
     const struct assertion *assertion;
     const struct box *asked;
+    bool opaque;           /* the assertion's box holds more than it speaks of */
     uint32_t rule;         /* of flat */
     struct decision found; /* of the call that refutes */
 };
@@ -63,24 +64,29 @@ static enum assertion_result hunt_rule(struct hunt *hunt, const struct box *box)
     struct witness *witness = &hunt->analysis->witness;
     enum assertion_result result = ASSERTION_PROVED;
     bool tried = box->match.arg_count != 0 && witness_reads_args(witness, box);
-    enum actor first, last;
-    exact_actors(box, &first, &last);
-    for (enum actor actor = first; actor <= last; actor++) {
-        if (!tried && space_winner(&hunt->analysis->space, 0, box, actor, hunt->rule) != NOWHERE) {
+    uint32_t points[SPACE_POINTS], count = space_points(&hunt->analysis->space, box, points);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t point = points[i];
+        if (!tried && space_winner(&hunt->analysis->space, 0, box, point, hunt->rule) != NOWHERE) {
             continue;
         }
         bool whole = false;
-        if (witness_try(witness, WITNESS_CALL, box, actor, is_bad_call, hunt)) {
+        if (hunt->opaque) { /* a call of the box need not be one that the assertion speaks of */
+            result = ASSERTION_UNCONFIRMED;
+            continue;
+        }
+        if (witness_try(witness, WITNESS_CALL, box, point, is_bad_call, hunt)) {
             return ASSERTION_REFUTED;
         }
-        if (tried && !witness_try(witness, WITNESS_READING, box, actor, is_hunted_reading, hunt) &&
+        if (tried && !witness_try(witness, WITNESS_READING, box, point, is_hunted_reading, hunt) &&
             !witness->unmade) {
             continue;
         }
-        if (tried && witness_search(witness, box, actor, is_bad_call, hunt, &whole)) {
+        if (tried && witness_search(witness, box, point, is_bad_call, hunt, &whole)) {
             return ASSERTION_REFUTED;
         }
-        result = whole ? result : ASSERTION_UNCONFIRMED;
+        bool opaque = hunt->analysis->space.sides[0].opaque[hunt->rule];
+        result = whole && !opaque ? result : ASSERTION_UNCONFIRMED;
     }
     return result;
 }
@@ -99,13 +105,25 @@ enum assertion_result assertion_prove(struct analysis *analysis, size_t assertio
     if (assertion >= analysis->asked_count) {
         return ASSERTION_FAILED;
     }
+    /* The assertion as a rule: of an auto_approve its arguments are exact, as an assertion's are. */
+    struct rule asked = {.effect = EFFECT_AUTO_APPROVE, .match = analysis->assertions[assertion].match};
+    asked.looks = match_looks(&asked.match, asked.effect);
     struct hunt hunt = {.analysis = analysis,
+                        .opaque = space_is_opaque(analysis->asked, &asked.match),
                         .assertion = &analysis->assertions[assertion],
                         .asked = &space->asked[assertion]};
     for (hunt.rule = 0; hunt.rule < side->flat.rule_count; hunt.rule++) {
         uint32_t kind = exact_kind(&side->flat.rules[hunt.rule]), origin = side->origin[hunt.rule];
         struct box own = space_box(space, 0, hunt.rule), both;
-        if (!is_bad(hunt.assertion, kind) || !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
+        const struct rule *rule = space_rule(space, 0, hunt.rule);
+        /* A rule with commands that denies may also be noted, and then people are asked. */
+        bool noted = rule != NULL && (rule->looks & (READING_FIELD_COMMAND | READING_FIELD_STRICT)) ==
+                                         (READING_FIELD_COMMAND | READING_FIELD_STRICT);
+        bool apart = rule != NULL && (hunt.opaque || side->opaque[hunt.rule]) &&
+                     !rule_intersects(analysis->asked, &asked, side->policy, rule);
+        if (apart || !(is_bad(hunt.assertion, kind) || (noted && is_bad(hunt.assertion, DECISION_REQUIRE))) ||
+            space_is_covered(space, 0, hunt.rule, analysis->asked, &asked) ||
+            !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
             continue;
         }
         enum assertion_result here = hunt_rule(&hunt, &both);

@@ -1,5 +1,7 @@
 #include "analysis/common.h"
 
+#include "analysis/analysis.h"
+
 #include <stdlib.h>
 
 bool common_same_outcome(const struct rule *a, const struct rule *b)
@@ -13,7 +15,7 @@ static bool same_box(const struct box *a, const struct box *b)
 {
     const struct match *x = &a->match, *y = &b->match;
     return x->tool == y->tool && x->tool_prefix == y->tool_prefix && x->server == y->server &&
-           x->channel == y->channel && x->thread == y->thread && x->actor == y->actor &&
+           x->channel == y->channel && x->thread == y->thread && x->actor == y->actor && x->host == y->host &&
            x->path_prefix == y->path_prefix && x->path_component == y->path_component &&
            x->arg_count == y->arg_count &&
            (x->arg_count == 0 || memcmp(a->args, b->args, x->arg_count * sizeof(*a->args)) == 0);
@@ -22,8 +24,8 @@ static bool same_box(const struct box *a, const struct box *b)
 static uint32_t hash_box(const struct box *box)
 {
     const struct match *m = &box->match;
-    const uint32_t words[] = {m->tool,  m->tool_prefix, m->server,         m->channel,  m->thread,
-                              m->actor, m->path_prefix, m->path_component, m->arg_count};
+    const uint32_t words[] = {m->tool,  m->tool_prefix, m->server,      m->channel,        m->thread,
+                              m->actor, m->host,        m->path_prefix, m->path_component, m->arg_count};
     uint64_t h = 0;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
@@ -34,6 +36,18 @@ static uint32_t hash_box(const struct box *box)
         h ^= h >> 32;
     }
     return (uint32_t)h;
+}
+
+/* Whether two rules with one box are equal: of those whose box holds more the fields themselves are compared. */
+static bool same_rule(const struct space *space, uint32_t old, uint32_t new)
+{
+    const struct side *sides = space->sides;
+    const struct rule *a = space_rule(space, 0, old), *b = space_rule(space, 1, new);
+    if (sides[0].opaque[old] != sides[1].opaque[new]) {
+        return false;
+    }
+    return !sides[0].opaque[old] || (rule_subset(sides[0].policy, a, sides[1].policy, b) &&
+                                     rule_subset(sides[1].policy, b, sides[0].policy, a));
 }
 
 /* For each old rule the new rule that is paired with it: the first equal one that is not taken. */
@@ -61,7 +75,8 @@ static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
         for (uint32_t at = hash_box(&box) & (slots - 1); table[at] != 0; at = (at + 1) & (slots - 1)) {
             uint32_t j = table[at] - 1;
             struct box other = space_box(space, 1, j);
-            if (!taken[j] && same_box(&box, &other) && common_same_outcome(&old->rules[i], &new->rules[j])) {
+            if (!taken[j] && same_box(&box, &other) && same_rule(space, i, j) &&
+                common_same_outcome(&old->rules[i], &new->rules[j])) {
                 taken[j] = true;
                 ret_pairs[i] = j;
                 break;

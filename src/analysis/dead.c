@@ -13,6 +13,7 @@ struct analysis *analysis_create(const struct policy *policy, const struct polic
         free(analysis);
         return NULL;
     }
+    analysis->asked = asked;
     analysis->asked_count = asked == NULL ? 0 : assertion_count;
     analysis->assertions = assertions;
     analysis->args = calloc((size_t)analysis->space.most_args * 2 + 1, sizeof(*analysis->args));
@@ -46,21 +47,14 @@ uint32_t exact_kind(const struct rule *rule)
     }
 }
 
-void exact_actors(const struct box *box, enum actor *ret_first, enum actor *ret_last)
-{
-    bool open = box->match.actor == ACTOR_ANY;
-    *ret_first = open ? ACTOR_SESSION_OWNER : (enum actor)box->match.actor;
-    *ret_last = open ? ACTOR_CLAUDE_PROCESS : (enum actor)box->match.actor;
-}
-
 /* ---- One rule ---- */
 
-#define MOST_COVERS 2 /* one for each actor */
+#define MOST_COVERS SPACE_POINTS
 
-/* What decides the calls of a rule that never does: rules of flat, by actor. */
+/* What decides the calls of a rule that never does: rules of flat, by point. */
 struct covers {
     uint32_t rule[MOST_COVERS];
-    enum actor actor[MOST_COVERS];
+    uint32_t point[MOST_COVERS];
     uint32_t count;
 };
 
@@ -100,43 +94,52 @@ static bool decides_call(void *context, const struct decision *decisions)
 
 /* For a box with arguments that may be paths: the rule of flat that decides its calls instead, or NOWHERE
  * when the rule decides some itself, or when that cannot be ruled out. */
-static uint32_t tried_winner(struct analysis *analysis, const struct box *box, enum actor actor,
-                             uint32_t rule)
+static uint32_t tried_winner(struct analysis *analysis, const struct box *box, uint32_t point, uint32_t rule)
 {
     struct trial trial = {&analysis->witness, rule, NO_RULE};
-    if (witness_try(&analysis->witness, WITNESS_CALL, box, actor, decides_call, &trial)) {
+    if (witness_try(&analysis->witness, WITNESS_CALL, box, point, decides_call, &trial)) {
+        return NOWHERE;
+    }
+    if (analysis->witness.unmade) {
         return NOWHERE;
     }
     trial.decided_by = NO_RULE;
-    if (witness_try(&analysis->witness, WITNESS_READING, box, actor, decides_reading, &trial)) {
+    if (witness_try(&analysis->witness, WITNESS_READING, box, point, decides_reading, &trial)) {
         bool whole;
         trial.decided_by = NO_RULE;
-        if (witness_search(&analysis->witness, box, actor, decides_call, &trial, &whole) || !whole) {
+        if (witness_search(&analysis->witness, box, point, decides_call, &trial, &whole) || !whole) {
             return NOWHERE;
         }
     }
     return trial.decided_by == NO_RULE ? NOWHERE : analysis->space.sides[0].place[trial.decided_by];
 }
 
-/* Whether some call is decided by a rule of flat; if none, by what they are decided. */
+/* Adds a rule that covers a point, once. */
+static void add_cover(struct covers *covers, uint32_t rule, uint32_t point)
+{
+    for (uint32_t i = 0; i < covers->count; i++) {
+        if (covers->rule[i] == rule) {
+            return;
+        }
+    }
+    covers->rule[covers->count] = rule;
+    covers->point[covers->count++] = point;
+}
+
+/* Whether some call is decided by a rule of flat, or may be; if none, by what they are decided. */
 static bool is_live(struct analysis *analysis, uint32_t rule, struct covers *ret_covers)
 {
     struct box box = space_box(&analysis->space, 0, rule);
     bool tried = box.match.arg_count != 0 && witness_reads_args(&analysis->witness, &box);
-    enum actor first, last;
+    uint32_t points[SPACE_POINTS], count = space_points(&analysis->space, &box, points);
     ret_covers->count = 0;
-    exact_actors(&box, &first, &last);
-    for (enum actor actor = first; actor <= last; actor++) {
-        uint32_t by = tried ? tried_winner(analysis, &box, actor, rule)
-                            : space_winner(&analysis->space, 0, &box, actor, rule);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t by = tried ? tried_winner(analysis, &box, points[i], rule)
+                            : space_winner(&analysis->space, 0, &box, points[i], rule);
         if (by == NOWHERE) {
             return true;
         }
-        ret_covers->rule[ret_covers->count] = by;
-        ret_covers->actor[ret_covers->count++] = actor;
-    }
-    if (ret_covers->count == 2 && ret_covers->rule[0] == ret_covers->rule[1]) {
-        ret_covers->count = 1;
+        add_cover(ret_covers, by, points[i]);
     }
     return false;
 }
@@ -149,12 +152,11 @@ bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call
         return false;
     }
     struct box box = space_box(space, 0, flat);
-    enum actor first, last;
-    exact_actors(&box, &first, &last);
-    for (enum actor actor = first; actor <= last; actor++) {
+    uint32_t points[SPACE_POINTS], count = space_points(space, &box, points);
+    for (uint32_t i = 0; i < count; i++) {
         struct wanted wanted = {space, &flat};
         bool whole;
-        if (witness_search(&analysis->witness, &box, actor, witness_is_wanted, &wanted, &whole)) {
+        if (witness_search(&analysis->witness, &box, points[i], witness_is_wanted, &wanted, &whole)) {
             buf_slice(ret_call, buf_slice_of(&analysis->witness.call));
             return true;
         }
@@ -220,7 +222,8 @@ static void write_message(struct buf *buf, const struct side *side, const struct
         buf_text(buf, i == 0 ? "" : ", ");
         write_cover(buf, policy, dead, cover_rule(side, covers->rule[i]));
         if (covers->count > 1) {
-            buf_printf(buf, " covers %s", actor_name(covers->actor[i]));
+            buf_printf(buf, " covers %s%s", actor_name(space_actor(covers->point[i])),
+                       (covers->point[i] & SPACE_OTHER) != 0 ? " with a command or a host" : "");
         }
     }
     buf_text(buf, covers->count > 1 ? "" : " decides every call that it matches");

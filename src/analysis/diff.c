@@ -43,8 +43,7 @@ static bool is_weaker(const struct rule *from, const struct rule *to)
     if (was != is || from->effect != EFFECT_REQUIRE_APPROVAL) {
         return is < was;
     }
-    return to->approvers < from->approvers || to->ttl_ms > from->ttl_ms ||
-           (from->scope == SCOPE_CALL && to->scope == SCOPE_SESSION);
+    return to->approvers < from->approvers || to->ttl_ms > from->ttl_ms || to->scope < from->scope;
 }
 
 static struct diff_side side_of(const struct side *side, enum space_calls calls, uint32_t rule)
@@ -73,6 +72,7 @@ struct comparison {
     bool *common[SIDES];    /* by rule of flat */
     uint8_t *life[SIDES];   /* by rule of flat */
     uint32_t *tools[SIDES]; /* by rule of flat: its exact tool, kept together for a quick look */
+    bool *aside;            /* by rule of the old flat: a class says what of it counts aside no more */
     uint32_t *changed;      /* the new side's rules that are not common */
     uint32_t changed_count;
     struct buf text;
@@ -90,11 +90,10 @@ static bool is_live(struct comparison *c, size_t side, uint32_t rule)
     uint8_t *life = &c->life[side][rule];
     if (*life == LIFE_UNKNOWN) {
         struct box box = space_box(&c->space, side, rule);
-        enum actor first, last;
-        exact_actors(&box, &first, &last);
+        uint32_t points[SPACE_POINTS], count = space_points(&c->space, &box, points);
         bool live = is_tried(c, &box);
-        for (enum actor actor = first; actor <= last && !live; actor++) {
-            live = space_winner(&c->space, side, &box, actor, rule) == NOWHERE;
+        for (uint32_t i = 0; i < count && !live; i++) {
+            live = space_winner(&c->space, side, &box, points[i], rule) == NOWHERE;
         }
         *life = live ? LIFE_LIVE : LIFE_DEAD;
     }
@@ -137,13 +136,13 @@ static bool is_decided(void *context, const struct decision *decisions)
 }
 
 /* A call with a number where a path should be, that is decided as the two rules say. */
-static bool find_unreadable(struct comparison *c, const struct box *box, enum actor actor,
+static bool find_unreadable(struct comparison *c, const struct box *box, uint32_t point,
                             const uint32_t *rules)
 {
     static const char *const keys[] = {"path", "file_path", "file", "source"};
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         struct decision decisions[SIDES] = {{0}};
-        if (witness_with_key(&c->witness, box, actor, slice_of(keys[i]), WITNESS_NUMBER, decisions) &&
+        if (witness_with_key(&c->witness, box, point, slice_of(keys[i]), WITNESS_NUMBER, decisions) &&
             decisions[0].kind == exact_kind(&c->space.sides[0].flat.rules[rules[0]]) &&
             decisions[1].kind == exact_kind(&c->space.sides[1].flat.rules[rules[1]])) {
             return true;
@@ -152,35 +151,103 @@ static bool find_unreadable(struct comparison *c, const struct box *box, enum ac
     return false;
 }
 
+/* Whether rules with lists, commands or hosts leave nothing of a pair: the two have no call in common, or one of them
+ * matches nothing that is left to it on its side. */
+static bool is_ruled_out(const struct comparison *c, uint32_t from, uint32_t to)
+{
+    const struct policy *old = c->space.sides[0].policy, *new = c->space.sides[1].policy;
+    const struct rule *a = space_rule(&c->space, 0, from), *b = space_rule(&c->space, 1, to);
+    bool opaque = c->space.sides[0].opaque[from] || c->space.sides[1].opaque[to];
+    if (a != NULL && b != NULL && opaque && !rule_intersects(old, a, new, b)) {
+        return true;
+    }
+    return (a != NULL &&
+            (space_is_covered(&c->space, 1, to, old, a) || space_is_covered(&c->space, 0, from, old, a))) ||
+           (b != NULL &&
+            (space_is_covered(&c->space, 0, from, new, b) || space_is_covered(&c->space, 1, to, new, b)));
+}
+
 /* Looks for calls that rule `from` decides on the old side and rule `to` on the new one. */
 static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
 {
     struct box a = space_box(&c->space, 0, from), b = space_box(&c->space, 1, to), box;
-    if (!space_meet(&c->space, &a, &b, c->args, &box) || !is_live(c, 0, from) || !is_live(c, 1, to)) {
+    if (!space_meet(&c->space, &a, &b, c->args, &box) || !is_live(c, 0, from) || !is_live(c, 1, to) ||
+        is_ruled_out(c, from, to)) {
         return;
     }
     const uint32_t rules[SIDES] = {from, to};
     struct pair pair = {&c->witness, {&c->space, rules}};
     bool tried = is_tried(c, &box), inhabited = false;
-    enum actor first, last;
-    exact_actors(&box, &first, &last);
-    for (enum actor actor = first; actor <= last; actor++) {
-        if (!tried && (space_winner(&c->space, 0, &box, actor, from) != NOWHERE ||
-                       space_winner(&c->space, 1, &box, actor, to) != NOWHERE)) {
+    uint32_t points[SPACE_POINTS], count = space_points(&c->space, &box, points);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t point = points[i];
+        if (!tried && (space_winner(&c->space, 0, &box, point, from) != NOWHERE ||
+                       space_winner(&c->space, 1, &box, point, to) != NOWHERE)) {
             continue;
         }
         if (c->calls == SPACE_UNREADABLE
-                ? find_unreadable(c, &box, actor, rules)
-                : witness_try(&c->witness, WITNESS_CALL, &box, actor, is_decided, &pair)) {
+                ? find_unreadable(c, &box, point, rules)
+                : witness_try(&c->witness, WITNESS_CALL, &box, point, is_decided, &pair)) {
             add_class(c, from, to, &box, true);
             return;
         }
         inhabited = inhabited || !tried ||
-                    witness_try(&c->witness, WITNESS_READING, &box, actor, witness_is_wanted, &pair.wanted) ||
+                    witness_try(&c->witness, WITNESS_READING, &box, point, witness_is_wanted, &pair.wanted) ||
                     c->witness.unmade;
     }
     if (inhabited) {
         add_class(c, from, to, &box, false);
+    }
+}
+
+/* Whether what a rule decides of a reading aside counts. */
+static bool counts_aside(const struct rule *rule)
+{
+    const uint8_t places = READING_FIELD_PATH | READING_FIELD_COMMAND | READING_FIELD_HOST;
+    return rule != NULL && (rule->looks & READING_FIELD_STRICT) != 0 && (rule->looks & places) != 0;
+}
+
+/* Whether some rule of the new side before `end` lets a call of a box through, whatever its path: what is read aside of
+ * it then decides. */
+static bool lets_through(struct comparison *c, const struct box *box, uint32_t end)
+{
+    struct box open = *box;
+    open.match.path_prefix = open.match.path_component = open.second_component = 0;
+    open.match.host = OTHER_ANY;
+    for (uint32_t i = 0; i < end; i++) {
+        struct box own = space_box(&c->space, 1, i), both;
+        if (c->space.sides[1].flat.rules[i].effect != EFFECT_DENY &&
+            space_meet(&c->space, &own, &open, c->args + 2 * c->space.most_args + 1, &both)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A rule that counts aside, where one decides now that is as strict and does not: a class that is weaker, if the call can
+ * be let through otherwise. One for each old rule. */
+static void compare_aside(struct comparison *c, uint32_t from, uint32_t to)
+{
+    const struct rule *old = space_rule(&c->space, 0, from), *new = space_rule(&c->space, 1, to);
+    struct box a = space_box(&c->space, 0, from), b = space_box(&c->space, 1, to), box;
+    if (c->aside[from] || !counts_aside(old) || counts_aside(new) ||
+        c->space.sides[1].flat.rules[to].effect == EFFECT_AUTO_APPROVE ||
+        !space_meet(&c->space, &a, &b, c->args, &box) || !is_live(c, 0, from) || !is_live(c, 1, to) ||
+        is_ruled_out(c, from, to) || !lets_through(c, &box, to)) {
+        return;
+    }
+    uint32_t points[SPACE_POINTS], count = space_points(&c->space, &box, points);
+    bool tried = is_tried(c, &box);
+    for (uint32_t i = 0; i < count && !c->aside[from]; i++) {
+        c->aside[from] = tried || (space_winner(&c->space, 0, &box, points[i], from) == NOWHERE &&
+                                   space_winner(&c->space, 1, &box, points[i], to) == NOWHERE);
+    }
+    if (c->aside[from]) {
+        size_t at = c->out->count;
+        add_class(c, from, to, &box, false);
+        if (c->out->count > at) {
+            c->out->list[at].weaker = c->out->list[at].aside = true;
+        }
     }
 }
 
@@ -195,6 +262,9 @@ static bool stops(const struct comparison *c, uint32_t from, uint32_t to)
 static void compare_with(struct comparison *c, uint32_t from, uint32_t to)
 {
     uint32_t a = c->tools[0][from], b = c->tools[1][to];
+    if (c->calls == SPACE_READABLE && (a == b || a == 0 || b == 0)) {
+        compare_aside(c, from, to);
+    }
     if ((a == b || a == 0 || b == 0) && (c->calls == SPACE_READABLE || stops(c, from, to)) &&
         !common_same_outcome(&c->space.sides[0].flat.rules[from], &c->space.sides[1].flat.rules[to])) {
         compare_rules(c, from, to);
@@ -216,6 +286,40 @@ static void compare_all(struct comparison *c)
     }
 }
 
+/* ---- What cannot be read ---- */
+
+/* Whether a new rule is at least as strict, whatever an old one matches or is noted for. */
+static bool is_kept_by(const struct policy *from, const struct rule *old, const struct policy *to,
+                       const struct rule *new)
+{
+    bool stops = (old->looks & READING_FIELD_COMMAND) == 0;
+    bool kind = stops ? new->match.host != 0 && (new->looks &READING_FIELD_COMMAND) == 0
+                      : (new->looks &READING_FIELD_STRICT) != 0;
+    return kind && !is_weaker(old, new) && rule_subset(from, old, to, new);
+}
+
+/* A deny or a require_approval with commands also asks people about commands that cannot be read, and a rule with a host
+ * also stops calls with a host that cannot be read. Where such a rule is gone, so may that be. */
+static void compare_unreadable(struct comparison *c)
+{
+    const struct policy *from = c->space.sides[0].policy, *to = c->space.sides[1].policy;
+    for (uint32_t i = 0; i < c->space.sides[0].flat.rule_count && !c->out->failed; i++) {
+        const struct rule *old = c->common[0][i] ? NULL : space_rule(&c->space, 0, i);
+        const uint8_t notes = READING_FIELD_COMMAND | READING_FIELD_STRICT;
+        if (old == NULL || ((old->looks & notes) != notes && old->match.host == 0)) {
+            continue;
+        }
+        bool kept = false;
+        for (uint32_t j = 0; j < to->rule_count && !kept; j++) {
+            kept = is_kept_by(from, old, to, &to->rules[j]);
+        }
+        if (!kept) {
+            struct box box = space_box(&c->space, 0, i);
+            add_class(c, i, c->space.sides[1].flat.rule_count - 1, &box, false);
+        }
+    }
+}
+
 /* ---- The whole ---- */
 
 static void comparison_finish(struct comparison *c)
@@ -226,6 +330,7 @@ static void comparison_finish(struct comparison *c)
         free(c->tools[s]);
     }
     free(c->args);
+    free(c->aside);
     free(c->changed);
     buf_finish(&c->text);
     witness_finish(&c->witness);
@@ -253,9 +358,11 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
             c->tools[s][i] = flat->rules[i].match.tool;
         }
     }
-    c->args = calloc((size_t)c->space.most_args * 2 + 1, sizeof(*c->args));
+    c->args = calloc(2 * ((size_t)c->space.most_args * 2 + 1) + c->space.most_args, sizeof(*c->args));
+    c->aside = calloc(c->space.sides[0].flat.rule_count, sizeof(*c->aside));
     c->changed = calloc(c->space.sides[1].flat.rule_count, sizeof(*c->changed));
-    if (!ok || c->args == NULL || c->changed == NULL || !common_mark(&c->space, c->common[0], c->common[1])) {
+    if (!ok || c->args == NULL || c->aside == NULL || c->changed == NULL ||
+        !common_mark(&c->space, c->common[0], c->common[1])) {
         return false;
     }
     for (uint32_t j = 0; j < c->space.sides[1].flat.rule_count; j++) {
@@ -273,6 +380,7 @@ static void find(const struct policy *from, const struct policy *to, const struc
     if (comparison_init(&c, from, to, base, detail, calls, ret_diff)) {
         compare_all(&c);
         if (calls == SPACE_READABLE) {
+            compare_unreadable(&c);
             listed_compare(&c.space, &c.witness, ret_diff);
         }
         if (c.witness.failed || superset_state(c.space.sides[0].index) != SUPERSET_WHOLE ||

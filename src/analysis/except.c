@@ -96,7 +96,8 @@ static struct box beyond(struct excepts *e, const struct box *match, const struc
     m->server = of->match.server == m->server ? 0 : m->server;
     m->channel = of->match.channel == m->channel ? 0 : m->channel;
     m->thread = of->match.thread == m->thread ? 0 : m->thread;
-    m->actor = of->match.actor == m->actor ? (uint8_t)ACTOR_ANY : m->actor;
+    m->actor = of->match.actor == m->actor ? (uint32_t)ACTOR_ANY : m->actor;
+    m->host = of->match.host == m->host ? (uint32_t)OTHER_ANY : m->host;
     m->path_prefix = has_prefix(e->space, &of->match, m->path_prefix) ? 0 : m->path_prefix;
     m->path_component = has_component(e, of, m->path_component) ? 0 : m->path_component;
     m->arg_count = 0;
@@ -114,8 +115,8 @@ static bool is_in(struct excepts *e, const struct box *inner, const struct box *
     const struct match *a = &inner->match, *b = &outer->match;
     if ((b->server != 0 && a->server != b->server) || (b->channel != 0 && a->channel != b->channel) ||
         (b->thread != 0 && a->thread != b->thread) || (b->actor != ACTOR_ANY && a->actor != b->actor) ||
-        !has_tool(e->space, a, b) || !has_prefix(e->space, a, b->path_prefix) ||
-        !has_component(e, inner, b->path_component)) {
+        (b->host != OTHER_ANY && a->host != b->host) || !has_tool(e->space, a, b) ||
+        !has_prefix(e->space, a, b->path_prefix) || !has_component(e, inner, b->path_component)) {
         return false;
     }
     for (uint32_t i = 0; i < b->arg_count; i++) {
@@ -183,7 +184,7 @@ static void look_at(struct excepts *e, size_t side, uint32_t rule)
 {
     const struct match *m = &e->space->sides[side].flat.rules[rule].match, *is = &e->box->match;
     if (differ(m->tool, is->tool) || differ(m->channel, is->channel) || differ(m->actor, is->actor) ||
-        differ(m->server, is->server) || differ(m->thread, is->thread)) {
+        differ(m->server, is->server) || differ(m->thread, is->thread) || differ(m->host, is->host)) {
         return; /* most do: a quick look */
     }
     struct box own = space_box(e->space, side, rule), both;

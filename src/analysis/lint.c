@@ -1,90 +1,20 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/overlap.h"
-#include "analysis/superset.h"
+#include "analysis/shadows.h"
 #include "base/utf8.h"
 
 /* What is found before anything is written: all by rule, in load order. */
 struct lint {
     const struct policy *policy;
-    uint32_t *earlier;      /* the rule that shadows it within its tier; NOWHERE: none */
-    struct overlap *denies; /* the admin denies that meet it; first NOWHERE: none */
+    uint32_t *earlier;             /* the rule that shadows it within its tier; NOWHERE: none */
+    struct shadows_denies *denies; /* the admin denies that meet it */
     bool shadows_whole, denies_whole;
     struct findings *out;
     struct buf later_text, earlier_text; /* printable ids */
 };
-
-/* ---- Shadows within a tier ---- */
-
-/* Fills lint->earlier. A rule that is shadowed need not be put in: whatever it contains, the rule that
- * shadows it contains too, and stands earlier.
- *
- * A group of equivalents acts where its first member stands, so that only what stands before that one can
- * shadow the rule that speaks; `group` keeps, by speaker, 1 + what was found there. The others are shadowed
- * by their speaker. */
-static bool find_shadows(struct lint *lint)
-{
-    const struct policy *policy = lint->policy;
-    struct superset *set = superset_create(policy, SUPERSET_FIRST);
-    uint64_t *group = calloc((size_t)policy->rule_count + 1, sizeof(*group));
-    if (set == NULL || group == NULL) {
-        superset_destroy(set);
-        free(group);
-        return false;
-    }
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        uint32_t speaker = policy->rules[i].speaker;
-        if (group[speaker] == 0) {
-            uint32_t first = superset_first(set, i);
-            group[speaker] = 1 + (uint64_t)first;
-            if (first == NOWHERE) {
-                superset_add(set, i);
-            }
-        }
-        lint->earlier[i] = speaker != i ? speaker : (uint32_t)(group[speaker] - 1);
-    }
-    lint->shadows_whole = superset_state(set) == SUPERSET_WHOLE;
-    bool ok = superset_state(set) != SUPERSET_NO_MEMORY;
-    superset_destroy(set);
-    free(group);
-    return ok;
-}
-
-/* ---- Shadows across tiers ---- */
-
-/* Fills lint->denies. */
-static bool find_denies(struct lint *lint)
-{
-    const struct policy *policy = lint->policy;
-    size_t count = policy->rule_count;
-    uint32_t *denies = calloc(count + 1, sizeof(*denies)), *allows = calloc(count + 1, sizeof(*allows));
-    struct overlap *overlaps = calloc(count + 1, sizeof(*overlaps));
-    bool ok = denies != NULL && allows != NULL && overlaps != NULL;
-    size_t deny_count = 0, allow_count = 0;
-    for (uint32_t i = 0; ok && i < count; i++) {
-        const struct rule *rule = &policy->rules[i];
-        lint->denies[i].first = NOWHERE;
-        if (rule->tier == TIER_ADMIN && rule->effect == EFFECT_DENY) {
-            denies[deny_count++] = i;
-        } else if (rule->tier != TIER_ADMIN && rule->effect == EFFECT_AUTO_APPROVE) {
-            allows[allow_count++] = i;
-        }
-    }
-    if (ok) {
-        enum overlap_result result = overlap_count(policy, denies, deny_count, allows, allow_count, overlaps);
-        ok = result != OVERLAP_NO_MEMORY;
-        lint->denies_whole = result == OVERLAP_WHOLE;
-        for (size_t i = 0; i < allow_count; i++) {
-            lint->denies[allows[i]] = overlaps[i];
-        }
-    }
-    free(denies);
-    free(allows);
-    free(overlaps);
-    return ok;
-}
 
 /* ---- Writing ---- */
 
@@ -153,7 +83,7 @@ static void write_shadow(struct lint *lint, uint32_t later, uint32_t earlier, st
 
 static void write_cross_tier(struct lint *lint, uint32_t later, struct buf *line)
 {
-    const struct overlap *denies = &lint->denies[later];
+    const struct shadows_denies *denies = &lint->denies[later];
     struct slice a = printable(&lint->later_text, id_of(lint->policy, later));
     struct slice b = printable(&lint->earlier_text, id_of(lint->policy, denies->first));
     struct slice at = line_of(lint, denies->first, later, line);
@@ -178,22 +108,50 @@ static void write_cross_tier(struct lint *lint, uint32_t later, struct buf *line
 static void write_broad(struct lint *lint, uint32_t rule)
 {
     struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
-    struct finding *finding = findings_add(
-        lint->out, "broad",
-        "rule '%.*s' (line %u) allows every tool on every path \xe2\x80\x94 add tool, toolPrefix, "
-        "pathPrefix or pathComponent.",
-        SLICE_FMT(id), lint->policy->rules[rule].line);
+    struct finding *finding =
+        findings_add(lint->out, "broad",
+                     "rule '%.*s' (line %u) allows every tool that it can be about \xe2\x80\x94 add tool or "
+                     "toolPrefix, or say "
+                     "\"tool\": \"*\" beside pathPrefix, pathComponent, a command or host.",
+                     SLICE_FMT(id), lint->policy->rules[rule].line);
     if (place(lint, finding, rule) != NULL) {
         name_rule(lint, &finding->rule, rule);
     }
 }
 
-static void write_missing_prefix(struct lint *lint, uint32_t rule)
+static void write_session_wide(struct lint *lint, uint32_t rule)
 {
-    const struct match *match = &lint->policy->rules[rule].match;
     struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
-    struct slice path =
-        printable(&lint->earlier_text, lint->policy->prefixes->list[match->path_prefix - 1].path);
+    struct finding *finding =
+        findings_add(lint->out, "session-wide",
+                     "rule '%.*s' (line %u) asks for every tool and its approval covers the session: one yes "
+                     "opens all of it "
+                     "\xe2\x80\x94 write \"scope\": \"call\", or name what it asks about.",
+                     SLICE_FMT(id), lint->policy->rules[rule].line);
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
+static void write_runs_anything(struct lint *lint, uint32_t rule, struct slice program)
+{
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct slice name = printable(&lint->earlier_text, program);
+    struct finding *finding =
+        findings_add(lint->out, "runs-anything",
+                     "rule '%.*s' (line %u) allows '%.*s' with any words, and that program runs what it is "
+                     "told \xe2\x80\x94 name "
+                     "more words, or deny or ask before it what must not be run, by commandWord.",
+                     SLICE_FMT(id), lint->policy->rules[rule].line, SLICE_FMT(name));
+    if (place(lint, finding, rule) != NULL) {
+        name_rule(lint, &finding->rule, rule);
+    }
+}
+
+static void write_missing_prefix(struct lint *lint, uint32_t rule, uint32_t prefix)
+{
+    struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
+    struct slice path = printable(&lint->earlier_text, lint->policy->prefixes->list[prefix - 1].path);
     struct finding *finding = findings_add(
         lint->out, "missing-prefix",
         "rule '%.*s' (line %u): pathPrefix '%.*s' does not exist \xe2\x80\x94 check the spelling%s; a link "
@@ -207,11 +165,10 @@ static void write_missing_prefix(struct lint *lint, uint32_t rule)
 }
 
 /* Splits mcp__SERVER__TOOL at the first `__` behind the server, for the message. */
-static void write_flattened(struct lint *lint, uint32_t rule)
+static void write_flattened(struct lint *lint, uint32_t rule, uint32_t symbol)
 {
     struct slice id = printable(&lint->later_text, id_of(lint->policy, rule));
-    struct slice tool =
-        printable(&lint->earlier_text, policy_text(lint->policy, lint->policy->rules[rule].match.tool));
+    struct slice tool = printable(&lint->earlier_text, policy_text(lint->policy, symbol));
     struct slice flat = SLICE("mcp__");
     struct slice rest = slice_from(tool, tool.len < flat.len ? tool.len : flat.len);
     const char *split = rest.len == 0 ? NULL : memmem(rest.ptr, rest.len, "__", 2);
@@ -237,26 +194,98 @@ static void write_flattened(struct lint *lint, uint32_t rule)
     }
 }
 
+/* ---- One rule by itself ---- */
+
+/* The first word of a command pattern by its last path component. */
+static struct slice program_of(const struct command_pattern *pattern)
+{
+    struct slice word = pattern->words[0].text;
+    const char *slash = memrchr(word.ptr, '/', word.len);
+    return slash == NULL ? word : slice_from(word, (size_t)(slash - word.ptr) + 1);
+}
+
+/* Whether a rule names a program and a later word of it. */
+static bool names_word_of(const struct policy *policy, const struct rule *rule, struct slice program)
+{
+    const uint32_t *value = rule->match.command != 0 ? &rule->match.command : &rule->match.command_prefix;
+    struct match_values values = match_values(policy, value);
+    for (uint32_t i = 0; rule->match.command_word != 0 && i < values.count; i++) {
+        if (slice_eq(program_of(&policy_pattern(policy, values.list[i])->command), program)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a deny or a require_approval before a rule is about words of a program. */
+static bool is_looked_at(const struct policy *policy, uint32_t rule, struct slice program)
+{
+    for (uint32_t i = 0; i < rule; i++) {
+        if (policy->rules[i].effect != EFFECT_AUTO_APPROVE &&
+            names_word_of(policy, &policy->rules[i], program)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void look_at_commands(struct lint *lint, uint32_t rule)
+{
+    const struct policy *policy = lint->policy;
+    struct match_values values = match_values(policy, &policy->rules[rule].match.command_prefix);
+    for (uint32_t i = 0; i < values.count; i++) {
+        const struct command_pattern *pattern = &policy_pattern(policy, values.list[i])->command;
+        struct slice program = program_of(pattern);
+        if (pattern->count == 1 && command_name_runs_anything(program) &&
+            !is_looked_at(policy, rule, program)) {
+            write_runs_anything(lint, rule, program);
+            return;
+        }
+    }
+}
+
+static void look_at_lists(struct lint *lint, uint32_t rule)
+{
+    const struct policy *policy = lint->policy;
+    const struct match *match = &policy->rules[rule].match;
+    struct match_values prefixes = match_values(policy, &match->path_prefix),
+                        tools = match_values(policy, &match->tool);
+    for (uint32_t i = 0; i < prefixes.count; i++) {
+        if (!policy->prefixes->list[prefixes.list[i] - 1].exists) {
+            write_missing_prefix(lint, rule, prefixes.list[i]);
+            break; /* one warning for a rule */
+        }
+    }
+    for (uint32_t i = 0; i < tools.count; i++) {
+        if (slice_starts_with(policy_text(policy, tools.list[i]), SLICE("mcp__"))) {
+            write_flattened(lint, rule, tools.list[i]);
+            break;
+        }
+    }
+}
+
 static void write_rule(struct lint *lint, uint32_t rule, struct buf *line)
 {
+    const uint8_t places = READING_FIELD_PATH | READING_FIELD_COMMAND | READING_FIELD_HOST;
     const struct rule *at = &lint->policy->rules[rule];
-    const struct match *match = &at->match;
+    bool any_tool = at->match.tool == 0 && at->match.tool_prefix == 0, looks = (at->looks & places) != 0;
     if (lint->earlier[rule] != NOWHERE) {
         write_shadow(lint, rule, lint->earlier[rule], line);
     }
     if (lint->denies[rule].first != NOWHERE) {
         write_cross_tier(lint, rule, line);
     }
-    if (at->effect == EFFECT_AUTO_APPROVE && match->tool == 0 && match->tool_prefix == 0 &&
-        match->path_prefix == 0 && match->path_component == 0) {
+    if (at->effect == EFFECT_AUTO_APPROVE && any_tool && !((at->looks & RULE_ANY_TOOL) != 0 && looks)) {
         write_broad(lint, rule);
     }
-    if (match->path_prefix != 0 && !lint->policy->prefixes->list[match->path_prefix - 1].exists) {
-        write_missing_prefix(lint, rule);
+    if (at->effect == EFFECT_REQUIRE_APPROVAL && at->scope == SCOPE_SESSION && any_tool && !looks &&
+        at->match.arg_count == 0) {
+        write_session_wide(lint, rule);
     }
-    if (slice_starts_with(policy_text(lint->policy, match->tool), SLICE("mcp__"))) {
-        write_flattened(lint, rule);
+    if (at->effect == EFFECT_AUTO_APPROVE) {
+        look_at_commands(lint, rule);
     }
+    look_at_lists(lint, rule);
 }
 
 /* What makes calls slow and changes no decision. */
@@ -309,7 +338,9 @@ void lint(const struct policy *policy, struct findings *ret_warnings)
     struct lint lint = {.policy = policy, .out = ret_warnings};
     lint.earlier = calloc((size_t)policy->rule_count + 1, sizeof(*lint.earlier));
     lint.denies = calloc((size_t)policy->rule_count + 1, sizeof(*lint.denies));
-    if (lint.earlier != NULL && lint.denies != NULL && find_shadows(&lint) && find_denies(&lint)) {
+    if (lint.earlier != NULL && lint.denies != NULL &&
+        shadows_find(policy, lint.earlier, &lint.shadows_whole) &&
+        shadows_find_denies(policy, lint.denies, &lint.denies_whole)) {
         write_all(&lint);
     } else {
         ret_warnings->failed = true;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/fold.h"
+
 /* ---- A box as JSON ---- */
 
 static void write_key(struct buf *buf, bool *some, const char *key)
@@ -24,28 +26,41 @@ static void write_symbol(struct buf *buf, const struct space *space, bool *some,
     }
 }
 
-static void write_pairs(struct buf *buf, const struct space *space, bool *some, const struct box *box)
+static void write_value(struct buf *buf, struct slice text)
 {
-    if (box->match.arg_count == 0) {
-        return;
+    struct json_doc doc;
+    struct json_error error;
+    const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
+    json_init(&doc);
+    if (json_parse(&doc, text, &options, &error)) {
+        json_write_canonical(buf, &doc, json_root(&doc), JSON_NUMBER_CALL);
+    } else {
+        buf->failed = true;
     }
-    write_key(buf, some, "argEquals");
+    json_finish(&doc);
+}
+
+/* The pairs of one kind. A loose pair that an exact one brings with it says nothing. */
+static void write_pairs(struct buf *buf, const struct space *space, bool *some, const struct box *box,
+                        bool loose)
+{
+    uint32_t count = 0;
     for (uint32_t i = 0; i < box->match.arg_count; i++) {
-        buf_byte(buf, i == 0 ? '{' : ',');
-        json_write_string(buf, intern_text(&space->symbols, box->args[i].key));
-        buf_byte(buf, ':');
-        struct json_doc doc;
-        struct json_error error;
-        const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
-        json_init(&doc);
-        if (json_parse(&doc, intern_text(&space->symbols, box->args[i].value), &options, &error)) {
-            json_write_canonical(buf, &doc, json_root(&doc), JSON_NUMBER_CALL);
-        } else {
-            buf->failed = true;
+        const struct match_arg *arg = &box->args[i];
+        if (space_is_loose(space, arg->key) != loose || (loose && space_has_exact(space, box, arg->key))) {
+            continue;
         }
-        json_finish(&doc);
+        if (count++ == 0) {
+            write_key(buf, some, loose ? "argLoosely" : "argEquals");
+        }
+        struct slice key = intern_text(&space->symbols, arg->key);
+        buf_byte(buf, count == 1 ? '{' : ',');
+        json_write_string(buf, loose ? slice_from(key, 1) : key);
+        buf_byte(buf, ':');
+        write_value(buf,
+                    intern_text(&space->symbols, loose ? space_loose_value(space, arg->value) : arg->value));
     }
-    buf_byte(buf, '}');
+    buf_text(buf, count == 0 ? "" : "}");
 }
 
 void listed_write_box(struct buf *buf, const struct space *space, const struct box *box)
@@ -57,7 +72,12 @@ void listed_write_box(struct buf *buf, const struct space *space, const struct b
         write_key(buf, &some, "actor");
         json_write_string(buf, slice_of(actor_name((enum actor)match->actor)));
     }
-    write_pairs(buf, space, &some, box);
+    write_pairs(buf, space, &some, box, false);
+    write_pairs(buf, space, &some, box, true);
+    if (match->host != OTHER_ANY) { /* whether there is a command or a host beside */
+        write_key(buf, &some, "beside");
+        buf_text(buf, match->host == OTHER_NONE ? "\"nothing\"" : "\"a command or a host\"");
+    }
     write_symbol(buf, space, &some, "channel", match->channel);
     if (box->second_component == 0) {
         write_symbol(buf, space, &some, "pathComponent", match->path_component);
@@ -93,15 +113,18 @@ static struct slice plain_name(struct slice name)
     return name.len > 1 && name.ptr[0] == '-' ? slice_from(name, 1) : name;
 }
 
-/* What the entries of one key make of a name that so far is, or is not, in the list. */
-static bool apply(const struct policy *policy, uint8_t list, struct slice key, struct slice name, bool is)
+/* What lists make of a name. One that is taken away is not read aside either. */
+enum listed { LISTED_NOT, LISTED, LISTED_AWAY };
+
+/* What the entries of one key make of a name. */
+static enum listed apply(const struct policy *policy, uint8_t list, struct slice key, struct slice name,
+                         enum listed is)
 {
     for (uint32_t i = 0; i < policy->entry_count; i++) {
         const struct policy_entry *entry = &policy->entries[i];
         struct slice text = policy_text(policy, entry->name), plain = plain_name(text);
-        if (entry->list == list && slice_eq(policy_text(policy, entry->key), key) &&
-            slice_eq_ascii_case(plain, name)) {
-            is = plain.ptr == text.ptr;
+        if (entry->list == list && slice_eq(policy_text(policy, entry->key), key) && fold_eq(plain, name)) {
+            is = plain.ptr == text.ptr ? LISTED : LISTED_AWAY;
         }
     }
     return is;
@@ -134,10 +157,11 @@ static struct slice tool_of_key(struct slice key)
     return slash == NULL ? (struct slice){NULL, 0} : slice_from(key, (size_t)(slash - key.ptr) + 1);
 }
 
-static bool is_listed(const struct policy *policy, const struct listing *listing)
+static enum listed listed_as(const struct policy *policy, const struct listing *listing)
 {
     struct slice tool = tool_of_key(listing->key);
-    bool is = apply(policy, listing->list, SLICE("*"), listing->name, is_built_in(listing));
+    enum listed is =
+        apply(policy, listing->list, SLICE("*"), listing->name, is_built_in(listing) ? LISTED : LISTED_NOT);
     if (tool.ptr != NULL) {
         is = apply(policy, listing->list, tool, listing->name, is);
     }
@@ -178,7 +202,7 @@ struct search {
 /* Keeps a call whose decision changes; one that becomes weaker wins over one that becomes stricter. */
 static void try_key(struct search *s, const struct box *box, enum witness_value value)
 {
-    enum actor actor = box->match.actor == ACTOR_ANY ? ACTOR_CLAUDE_PROCESS : (enum actor)box->match.actor;
+    uint32_t points[SPACE_POINTS], actor = points[space_points(s->witness->space, box, points) - 1];
     struct decision decisions[SIDES] = {{0}};
     if (s->weaker || !witness_with_key(s->witness, box, actor, s->name, value, decisions)) {
         return;
@@ -233,8 +257,14 @@ static void add_listing(struct space *space, struct witness *witness, struct dif
         struct search search = {
             .space = space, .witness = witness, .name = listing->name, .diff = diff, .class = class};
         bool paths = space->sides[0].policy->has_path_rules || space->sides[1].policy->has_path_rules;
-        bool whole = !paths || try_rules(&search, &key, args);
-        class->list = listing->list == LIST_PATHS ? "pathArguments" : "treeArguments";
+        /* Of commands and URLs no call is tried. */
+        bool whole = !paths || ((listing->list == LIST_PATHS || listing->list == LIST_TREES) &&
+                                try_rules(&search, &key, args));
+        static const char *const names[] = {[LIST_PATHS] = "pathArguments",
+                                            [LIST_TREES] = "treeArguments",
+                                            [LIST_COMMANDS] = "commandArguments",
+                                            [LIST_URLS] = "urlArguments"};
+        class->list = names[listing->list];
         class->added = added;
         /* A path that is not looked at any more is weaker wherever rules look at paths. */
         class->weaker = search.weaker || !whole || (!added && paths);
@@ -273,16 +303,16 @@ void listed_compare(struct space *space, struct witness *witness, struct diff *d
             while (at < count && !same_listing(&list[at], &one)) {
                 at++;
             }
-            if (at == count && (one.list == LIST_PATHS || one.list == LIST_TREES)) {
+            if (at == count && one.list != LIST_REQUIRED) {
                 list[count++] = one;
             }
         }
     }
     for (size_t i = 0; i < count && !diff->failed; i++) {
-        bool was = is_listed(space->sides[0].policy, &list[i]),
-             is = is_listed(space->sides[1].policy, &list[i]);
+        enum listed was = listed_as(space->sides[0].policy, &list[i]),
+                    is = listed_as(space->sides[1].policy, &list[i]);
         if (was != is) {
-            add_listing(space, witness, diff, &list[i], is);
+            add_listing(space, witness, diff, &list[i], is == LISTED);
         }
     }
     free(list);

@@ -1,156 +1,182 @@
+/* How two rules relate as sets of calls, field by field as SPEC.md section 7 says. */
 #include "analysis/analysis.h"
 
-/* Two symbols of perhaps different policies: the numbers differ then, the texts count. */
+/* A rule of a policy. */
+struct side_rule {
+    const struct policy *policy;
+    const struct rule *rule;
+};
+
+static bool is_strict(const struct side_rule *side)
+{
+    return side->rule->effect != EFFECT_AUTO_APPROVE;
+}
+
+static struct match_values values_of(const struct side_rule *side, enum match_field field)
+{
+    return match_values(side->policy, &side->rule->match.values[field]);
+}
+
+/* An allow with command fields and a path field asks for all that a command names; others ask for some of it. */
+static bool looks_inside(const struct side_rule *side)
+{
+    const uint8_t both = READING_FIELD_COMMAND | READING_FIELD_PATH;
+    return !is_strict(side) && (match_looks(&side->rule->match, side->rule->effect) & both) == both;
+}
+
+/* ---- Subsets ---- */
+
+/* Whether some value of a field of `outer` covers one value of `inner`. */
+static bool any_covers(const struct side_rule *outer, enum match_field field, const struct field_value *inner)
+{
+    struct match_values values = values_of(outer, field);
+    for (uint32_t i = 0; i < values.count; i++) {
+        struct field_value one = {outer->policy, field, values.list[i]};
+        if (field_covers(&one, inner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a field of `inner` has values, and each of them is covered by some value of a field of `outer`. */
+static bool all_covered(const struct side_rule *outer, enum match_field field, const struct side_rule *inner,
+                        enum match_field from)
+{
+    struct match_values values = values_of(inner, from);
+    for (uint32_t i = 0; i < values.count; i++) {
+        struct field_value one = {inner->policy, from, values.list[i]};
+        if (!any_covers(outer, field, &one)) {
+            return false;
+        }
+    }
+    return values.count != 0;
+}
+
+/* Whether what `inner` says in the same field, or in one that looks at the same thing, is within a field of `outer`. */
+static bool field_within(const struct side_rule *outer, enum match_field field, const struct side_rule *inner)
+{
+    for (enum match_field from = 0; from < FIELD_VALUES; from++) {
+        if (field_related(field, from) && all_covered(outer, field, inner, from)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether two symbols of arguments, of any policies, have one text. */
 static bool same_symbol(const struct policy *a_policy, uint32_t a, const struct policy *b_policy, uint32_t b)
 {
-    if (a_policy == b_policy) {
-        return a == b;
+    return a_policy == b_policy ? a == b : slice_eq(policy_text(a_policy, a), policy_text(b_policy, b));
+}
+
+static bool has_value(const struct policy *policy, const uint32_t *value, const struct policy *of,
+                      uint32_t symbol)
+{
+    struct match_values values = match_values(policy, value);
+    for (uint32_t i = 0; i < values.count; i++) {
+        if (same_symbol(policy, values.list[i], of, symbol)) {
+            return true;
+        }
     }
-    return slice_eq(policy_text(a_policy, a), policy_text(b_policy, b));
+    return false;
 }
 
-static struct slice prefix_text(const struct policy *policy, uint32_t id)
+/* Whether all (or, with `any`, some) values of one argument are among those of another. */
+static bool values_within(const struct policy *outer_policy, const struct match_arg *outer,
+                          const struct policy *inner_policy, const struct match_arg *inner, bool any)
 {
-    return policy->prefixes->list[id - 1].path;
-}
-
-/* The outer field of a symbol: absent, or present in inner with an equal text. */
-static bool symbol_holds(const struct policy *inner_policy, uint32_t inner, const struct policy *outer_policy,
-                         uint32_t outer)
-{
-    return outer == 0 || (inner != 0 && same_symbol(inner_policy, inner, outer_policy, outer));
-}
-
-static bool tool_prefix_holds(const struct policy *inner_policy, const struct match *inner,
-                              const struct policy *outer_policy, const struct match *outer)
-{
-    if (outer->tool_prefix == 0) {
-        return true;
+    struct match_values values = match_values(inner_policy, &inner->value);
+    for (uint32_t i = 0; i < values.count; i++) {
+        if (has_value(outer_policy, &outer->value, inner_policy, values.list[i]) == any) {
+            return any;
+        }
     }
-    uint32_t name = inner->tool != 0 ? inner->tool : inner->tool_prefix;
-    return name != 0 &&
-           slice_starts_with(policy_text(inner_policy, name), policy_text(outer_policy, outer->tool_prefix));
+    return !any;
 }
 
-static bool path_prefix_holds(const struct policy *inner_policy, const struct match *inner,
-                              const struct policy *outer_policy, const struct match *outer)
+/* Arguments are compared as the outer rule compares them. What an exact one means no loose one is within. */
+static bool args_within(const struct side_rule *outer, const struct side_rule *inner)
 {
-    if (outer->path_prefix == 0) {
-        return true;
-    }
-    if (inner->path_prefix == 0) {
+    const struct match *want = &outer->rule->match, *have = &inner->rule->match;
+    const struct match_arg *wanted = outer->policy->args + want->arg_first;
+    const struct match_arg *got = is_strict(outer) ? rule_loose_args(inner->policy, inner->rule)
+                                                   : rule_exact_args(inner->policy, inner->rule);
+    if (want->arg_count != 0 && !is_strict(outer) && is_strict(inner)) {
         return false;
     }
-    return path_is_under(prefix_text(inner_policy, inner->path_prefix),
-                         prefix_text(outer_policy, outer->path_prefix));
+    for (uint32_t i = 0; i < want->arg_count; i++) {
+        bool found = false;
+        for (uint32_t j = 0; j < have->arg_count && !found; j++) {
+            found = same_symbol(outer->policy, wanted[i].key, inner->policy, got[j].key) &&
+                    values_within(outer->policy, &wanted[i], inner->policy, &got[j], false);
+        }
+        if (!found) {
+            return false;
+        }
+    }
+    return true;
 }
 
-/* The argument of `match` that has the same key as `arg`, or NULL. */
-static const struct match_arg *arg_of(const struct policy *policy, const struct match *match,
-                                      const struct policy *arg_policy, const struct match_arg *arg)
+bool rule_subset(const struct policy *inner_policy, const struct rule *inner_rule,
+                 const struct policy *outer_policy, const struct rule *outer_rule)
 {
-    const struct match_arg *args = policy->args + match->arg_first;
-    if (policy != arg_policy) {
-        for (uint32_t i = 0; i < match->arg_count; i++) {
-            if (same_symbol(policy, args[i].key, arg_policy, arg->key)) {
-                return &args[i];
+    struct side_rule inner = {inner_policy, inner_rule}, outer = {outer_policy, outer_rule};
+    for (enum match_field field = 0; field < FIELD_VALUES; field++) {
+        if (outer_rule->match.values[field] != 0 && !field_within(&outer, field, &inner)) {
+            return false;
+        }
+    }
+    return looks_inside(&inner) == looks_inside(&outer) && args_within(&outer, &inner);
+}
+
+/* ---- Meetings ---- */
+
+/* Whether some values of two fields that look at one thing may go together; absent ones do. */
+static bool fields_meet(const struct side_rule *a, enum match_field a_field, const struct side_rule *b,
+                        enum match_field b_field)
+{
+    struct match_values left = values_of(a, a_field), right = values_of(b, b_field);
+    for (uint32_t i = 0; i < left.count; i++) {
+        struct field_value one = {a->policy, a_field, left.list[i]};
+        for (uint32_t j = 0; j < right.count; j++) {
+            struct field_value other = {b->policy, b_field, right.list[j]};
+            if (field_meets(&one, &other)) {
+                return true;
             }
         }
-        return NULL;
     }
-    uint32_t low = 0, high = match->arg_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (args[middle].key < arg->key) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < match->arg_count && args[low].key == arg->key ? &args[low] : NULL;
+    return left.count == 0 || right.count == 0;
 }
 
-static bool args_hold(const struct policy *inner_policy, const struct match *inner,
-                      const struct policy *outer_policy, const struct match *outer)
+static bool args_meet(const struct side_rule *a, const struct side_rule *b)
 {
-    if (outer->arg_count > inner->arg_count) {
-        return false;
-    }
-    for (uint32_t i = 0; i < outer->arg_count; i++) {
-        const struct match_arg *want = &outer_policy->args[outer->arg_first + i];
-        const struct match_arg *have = arg_of(inner_policy, inner, outer_policy, want);
-        if (have == NULL || !same_symbol(inner_policy, have->value, outer_policy, want->value)) {
-            return false;
+    bool loose = is_strict(a) || is_strict(b);
+    const struct match_arg *left =
+        loose ? rule_loose_args(a->policy, a->rule) : rule_exact_args(a->policy, a->rule);
+    const struct match_arg *right =
+        loose ? rule_loose_args(b->policy, b->rule) : rule_exact_args(b->policy, b->rule);
+    for (uint32_t i = 0; i < a->rule->match.arg_count; i++) {
+        for (uint32_t j = 0; j < b->rule->match.arg_count; j++) {
+            if (same_symbol(a->policy, left[i].key, b->policy, right[j].key) &&
+                !values_within(b->policy, &right[j], a->policy, &left[i], true)) {
+                return false;
+            }
         }
     }
     return true;
 }
 
-bool match_subset(const struct policy *inner_policy, const struct match *inner,
-                  const struct policy *outer_policy, const struct match *outer)
+bool rule_intersects(const struct policy *a_policy, const struct rule *a_rule, const struct policy *b_policy,
+                     const struct rule *b_rule)
 {
-    return symbol_holds(inner_policy, inner->tool, outer_policy, outer->tool) &&
-           symbol_holds(inner_policy, inner->server, outer_policy, outer->server) &&
-           symbol_holds(inner_policy, inner->channel, outer_policy, outer->channel) &&
-           symbol_holds(inner_policy, inner->thread, outer_policy, outer->thread) &&
-           (outer->actor == ACTOR_ANY || outer->actor == inner->actor) &&
-           symbol_holds(inner_policy, inner->path_component, outer_policy, outer->path_component) &&
-           tool_prefix_holds(inner_policy, inner, outer_policy, outer) &&
-           path_prefix_holds(inner_policy, inner, outer_policy, outer) &&
-           args_hold(inner_policy, inner, outer_policy, outer);
-}
-
-static bool symbols_meet(const struct policy *a_policy, uint32_t a, const struct policy *b_policy, uint32_t b)
-{
-    return a == 0 || b == 0 || same_symbol(a_policy, a, b_policy, b);
-}
-
-static bool tools_meet(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
-                       const struct match *b)
-{
-    uint32_t a_name = a->tool != 0 ? a->tool : a->tool_prefix;
-    uint32_t b_name = b->tool != 0 ? b->tool : b->tool_prefix;
-    if (a_name == 0 || b_name == 0) {
-        return true;
-    }
-    if (a->tool != 0 && b->tool != 0) {
-        return same_symbol(a_policy, a_name, b_policy, b_name);
-    }
-    struct slice a_text = policy_text(a_policy, a_name), b_text = policy_text(b_policy, b_name);
-    return (a->tool == 0 && slice_starts_with(b_text, a_text)) ||
-           (b->tool == 0 && slice_starts_with(a_text, b_text));
-}
-
-static bool paths_meet(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
-                       const struct match *b)
-{
-    if (a->path_prefix == 0 || b->path_prefix == 0) {
-        return true;
-    }
-    struct slice a_path = prefix_text(a_policy, a->path_prefix),
-                 b_path = prefix_text(b_policy, b->path_prefix);
-    return path_is_under(a_path, b_path) || path_is_under(b_path, a_path);
-}
-
-static bool args_meet(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
-                      const struct match *b)
-{
-    for (uint32_t i = 0; i < a->arg_count; i++) {
-        const struct match_arg *arg = &a_policy->args[a->arg_first + i];
-        const struct match_arg *other = arg_of(b_policy, b, a_policy, arg);
-        if (other != NULL && !same_symbol(a_policy, arg->value, b_policy, other->value)) {
-            return false;
+    struct side_rule a = {a_policy, a_rule}, b = {b_policy, b_rule};
+    for (enum match_field field = 0; field < FIELD_VALUES; field++) {
+        for (enum match_field other = 0; a_rule->match.values[field] != 0 && other < FIELD_VALUES; other++) {
+            if (field_related(field, other) && !fields_meet(&a, field, &b, other)) {
+                return false;
+            }
         }
     }
-    return true;
-}
-
-bool match_intersects(const struct policy *a_policy, const struct match *a, const struct policy *b_policy,
-                      const struct match *b)
-{
-    return tools_meet(a_policy, a, b_policy, b) && symbols_meet(a_policy, a->server, b_policy, b->server) &&
-           symbols_meet(a_policy, a->channel, b_policy, b->channel) &&
-           symbols_meet(a_policy, a->thread, b_policy, b->thread) &&
-           (a->actor == ACTOR_ANY || b->actor == ACTOR_ANY || a->actor == b->actor) &&
-           paths_meet(a_policy, a, b_policy, b) && args_meet(a_policy, a, b_policy, b);
+    return args_meet(&a, &b);
 }

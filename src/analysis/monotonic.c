@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
-#include "analysis/superset.h"
+#include "analysis/shadows.h"
 #include "base/utf8.h"
 
 void violations_init(struct violations *violations)
@@ -17,17 +17,23 @@ void violations_finish(struct violations *violations)
     *violations = (struct violations){0};
 }
 
-static bool is_deny(const struct rule *rule)
+/* Whether a new auto_approve must not be within a rule of the running set: not so one of a workspace file, with which an
+ * agent could block its operator. */
+static bool is_guarded(const struct policy *policy, const struct rule *rule)
 {
-    return rule->effect == EFFECT_DENY;
+    const struct policy_file *file = &policy->files[rule->file];
+    return rule->effect == EFFECT_DENY && !(file->at_tier && file->tier == TIER_WORKSPACE);
 }
 
 /* The comparison of one reload. */
 struct reload {
     const struct policy *running, *next;
-    struct superset *denies; /* of the running set */
-    bool *taken;             /* by symbol of the running set: some rule has it as its id */
-    struct match_arg *args;  /* the asked pairs in the running set's symbols */
+    struct superset *denies;    /* of the running set, those that superset_takes */
+    uint32_t *guarded, *others; /* all of them in load order, and those that it does not take */
+    uint32_t guarded_count, other_count;
+    uint64_t budget;
+    bool *taken;            /* by symbol of the running set: some rule has it as its id */
+    struct match_arg *args; /* the asked pairs in the running set's symbols */
     struct buf text;
     struct violations *out;
 };
@@ -47,18 +53,19 @@ static int by_key(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* A match of the new set in the running set's terms. Pairs that the running set does not have stand in no
- * deny. */
-static struct foreign_match translate_match(struct reload *reload, const struct match *match)
+/* A match of the new set in the running set's terms, its arguments as denies compare them. Pairs that the running set
+ * does not have stand in no deny. */
+static struct foreign_match translate_match(struct reload *reload, const struct rule *rule)
 {
     const struct policy *next = reload->next;
+    const struct match *match = &rule->match;
+    const struct match_arg *loose = rule_loose_args(next, rule);
     struct foreign_match foreign = {.match = *match, .args = reload->args};
-    foreign.match.tool = translate(reload, match->tool);
-    foreign.match.tool_prefix = translate(reload, match->tool_prefix);
-    foreign.match.server = translate(reload, match->server);
-    foreign.match.channel = translate(reload, match->channel);
-    foreign.match.thread = translate(reload, match->thread);
-    foreign.match.path_component = translate(reload, match->path_component);
+    for (enum match_field field = 0; field < FIELD_VALUES; field++) {
+        bool symbol = field_table[field].type <= FIELD_TYPE_NAME_PREFIX ||
+                      field_table[field].type == FIELD_TYPE_COMPONENT;
+        foreign.match.values[field] = symbol ? translate(reload, match->values[field]) : match->values[field];
+    }
     foreign.match.path_prefix = 0;
     if (match->tool != 0 || match->tool_prefix != 0) {
         foreign.tool = policy_text(next, match->tool != 0 ? match->tool : match->tool_prefix);
@@ -68,8 +75,7 @@ static struct foreign_match translate_match(struct reload *reload, const struct 
     }
     foreign.match.arg_count = 0;
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        struct match_arg arg = {translate(reload, next->args[match->arg_first + i].key),
-                                translate(reload, next->args[match->arg_first + i].value)};
+        struct match_arg arg = {translate(reload, loose[i].key), translate(reload, loose[i].value)};
         if (arg.key != NOWHERE && arg.value != NOWHERE) {
             reload->args[foreign.match.arg_count++] = arg;
         }
@@ -106,23 +112,47 @@ static bool add_violation(struct reload *reload, struct slice new_rule, struct s
     return true;
 }
 
+/* Adds a violation for each of some denies that a rule is within, up to deny `end`; *at goes over them. */
+static bool check_list(struct reload *reload, const struct rule *rule, const uint32_t *list, uint32_t count,
+                       uint32_t *at, uint32_t end)
+{
+    const struct policy *running = reload->running, *next = reload->next;
+    for (; *at < count && list[*at] < end; ++*at) {
+        const struct rule *deny = &running->rules[list[*at]];
+        if (reload->budget-- == 0) {
+            reload->budget = 0;
+            return false;
+        }
+        if (rule_subset(next, rule, running, deny) &&
+            !add_violation(reload, policy_text(next, rule->id), policy_text(running, deny->id))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_rule(struct reload *reload, const struct rule *rule)
 {
     struct slice id = policy_text(reload->next, rule->id);
-    uint32_t known = intern_find(&reload->running->symbols, id);
+    uint32_t known = intern_find(&reload->running->symbols, id), at = 0;
     if (rule->effect != EFFECT_AUTO_APPROVE || (known != 0 && reload->taken[known])) {
         return true;
     }
-    struct foreign_match match = translate_match(reload, &rule->match);
+    if (!superset_takes(reload->next, rule)) {
+        return check_list(reload, rule, reload->guarded, reload->guarded_count, &at, NOWHERE);
+    }
+    struct foreign_match match = translate_match(reload, rule);
     const uint32_t *denies;
     size_t count = superset_every(reload->denies, &match, &denies);
     for (size_t i = 0; i < count; i++) {
         const struct rule *deny = &reload->running->rules[denies[i]];
-        if (!add_violation(reload, id, policy_text(reload->running, deny->id))) {
+        if (!check_list(reload, rule, reload->others, reload->other_count, &at, denies[i]) ||
+            !add_violation(reload, id, policy_text(reload->running, deny->id))) {
             return false;
         }
     }
-    return superset_state(reload->denies) == SUPERSET_WHOLE;
+    return check_list(reload, rule, reload->others, reload->other_count, &at, NOWHERE) &&
+           superset_state(reload->denies) == SUPERSET_WHOLE;
 }
 
 static bool check_all(struct reload *reload)
@@ -135,13 +165,22 @@ static bool check_all(struct reload *reload)
     reload->taken = calloc((size_t)running->symbols.count + 1, sizeof(*reload->taken));
     reload->args = calloc(most_args + 1, sizeof(*reload->args));
     reload->denies = superset_create(running, SUPERSET_EVERY);
-    if (reload->taken == NULL || reload->args == NULL || reload->denies == NULL) {
+    reload->guarded = calloc((size_t)running->rule_count + 1, sizeof(*reload->guarded));
+    reload->others = calloc((size_t)running->rule_count + 1, sizeof(*reload->others));
+    if (reload->guarded == NULL || reload->others == NULL || reload->taken == NULL || reload->args == NULL ||
+        reload->denies == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < running->rule_count; i++) {
         reload->taken[running->rules[i].id] = true;
-        if (is_deny(&running->rules[i])) {
+        if (!is_guarded(running, &running->rules[i])) {
+            continue;
+        }
+        reload->guarded[reload->guarded_count++] = i;
+        if (superset_takes(running, &running->rules[i])) {
             superset_add(reload->denies, i);
+        } else {
+            reload->others[reload->other_count++] = i;
         }
     }
     for (uint32_t i = 0; i < next->rule_count; i++) {
@@ -155,13 +194,16 @@ static bool check_all(struct reload *reload)
 void violations_find(const struct policy *running, const struct policy *next,
                      struct violations *ret_violations)
 {
-    struct reload reload = {.running = running, .next = next, .out = ret_violations};
+    struct reload reload = {
+        .running = running, .next = next, .out = ret_violations, .budget = SHADOWS_BUDGET};
     buf_init(&reload.text, LIMIT_MESSAGE_BYTES);
     if (!check_all(&reload)) {
         ret_violations->failed = true;
     }
     buf_finish(&reload.text);
     superset_destroy(reload.denies);
+    free(reload.guarded);
+    free(reload.others);
     free(reload.taken);
     free(reload.args);
 }

@@ -78,7 +78,8 @@ bool name_nest_init(struct name_nest *nest, const struct policy *policy)
     uint32_t *symbols = malloc(((size_t)policy->rule_count + 1) * sizeof(*symbols));
     size_t count = 0;
     for (uint32_t i = 0; symbols != NULL && i < policy->rule_count; i++) {
-        if (policy->rules[i].match.tool_prefix != 0) {
+        uint32_t prefix = policy->rules[i].match.tool_prefix;
+        if (prefix != 0 && (prefix & MATCH_SET) == 0) {
             symbols[count++] = policy->rules[i].match.tool_prefix;
         }
     }

@@ -1,9 +1,11 @@
-#include "analysis/space.h"
+/* Making a space: policies and assertions in one numbering. */
+#include "analysis/space_internal.h"
 
 #include <stdlib.h>
 
-/* Tools whose built-in lists differ from every other's. */
-static const char *const tree_tools[] = {"directory_tree", "search_files", "Grep", "Glob"};
+#include "analysis/analysis.h"
+#include "base/fold.h"
+
 static const char *const path_names[] = {
     "path",          "paths",  "file",        "files", "file_path", "filePath", "filename",
     "notebook_path", "source", "destination", "src",   "dst",       "old_path", "new_path",
@@ -48,27 +50,96 @@ static int by_key(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* A match in the space's numbers; its pairs go to `args`. */
-static struct match translate(struct translation *t, const struct match *match, struct match_arg *args)
+/* Remembers a value, exact and as it is written, that has a loose form. */
+static void note_loose(struct translation *t, const struct match_arg *loose, const struct match_arg *exact,
+                       uint32_t count)
 {
-    struct match to = *match;
-    to.tool = symbol_of(t, match->tool);
-    to.tool_prefix = symbol_of(t, match->tool_prefix);
-    to.server = symbol_of(t, match->server);
-    to.channel = symbol_of(t, match->channel);
-    to.thread = symbol_of(t, match->thread);
-    to.path_component = symbol_of(t, match->path_component);
-    to.path_prefix = path_of(t, match->path_prefix);
-    bool sorted = true;
+    struct space *space = t->space;
+    for (uint32_t i = 0; i < count; i++) {
+        struct slice folded = slice_from(policy_text(t->policy, loose[i].key), 1);
+        uint32_t form = symbol_of(t, loose[i].value);
+        if (form >= space->loose_cap) {
+            uint32_t cap = 2 * form + 64;
+            uint32_t *values = realloc(space->loose_value, cap * sizeof(*values));
+            if (values == NULL) {
+                t->failed = true;
+                return;
+            }
+            memset(values + space->loose_cap, 0, (cap - space->loose_cap) * sizeof(*values));
+            space->loose_value = values;
+            space->loose_cap = cap;
+        }
+        for (uint32_t j = 0; j < count; j++) {
+            if (fold_eq(policy_text(t->policy, exact[j].key), folded)) {
+                space->loose_value[form] = symbol_of(t, exact[j].value);
+            }
+        }
+    }
+}
+
+/* The pairs of a match as every kind of rule compares them: an exact pair brings its loose one with it, so that whatever
+ * contains a match has no pair that is not among the match's. How many. */
+static uint32_t translate_args(struct translation *t, const struct match *match, bool exact_first,
+                               struct match_arg *args)
+{
+    const struct match_arg *first = t->policy->args + match->arg_first, *second = first + match->arg_count;
+    const struct match_arg *loose = exact_first ? second : first, *exact = exact_first ? first : second;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        const struct match_arg *arg = &t->policy->args[match->arg_first + i];
-        args[i] = (struct match_arg){symbol_of(t, arg->key), symbol_of(t, arg->value)};
-        sorted = sorted && (i == 0 || args[i - 1].key < args[i].key);
+        args[count++] = (struct match_arg){symbol_of(t, loose[i].key), symbol_of(t, loose[i].value)};
+        if (exact_first) {
+            args[count++] = (struct match_arg){symbol_of(t, exact[i].key), symbol_of(t, exact[i].value)};
+        }
     }
-    if (!sorted) {
-        qsort(args, match->arg_count, sizeof(*args), by_key);
+    note_loose(t, loose, exact, match->arg_count);
+    qsort(args, count, sizeof(*args), by_key);
+    return count;
+}
+
+/* A box may be wider than what has a list. */
+static uint32_t no_list(uint32_t value)
+{
+    return (value & MATCH_SET) != 0 ? 0 : value;
+}
+
+static bool has_arg_lists(const struct policy *policy, const struct match *match)
+{
+    for (uint32_t i = 0; i < match->arg_count; i++) {
+        if ((policy->args[match->arg_first + i].value & MATCH_SET) != 0) {
+            return true;
+        }
     }
-    t->space->most_args = match->arg_count > t->space->most_args ? match->arg_count : t->space->most_args;
+    return false;
+}
+
+bool space_is_opaque(const struct policy *policy, const struct match *match)
+{
+    uint32_t lists = 0;
+    for (unsigned field = 0; field < FIELD_VALUES; field++) {
+        lists |= match->values[field] & MATCH_SET;
+    }
+    return lists != 0 || (match->command | match->command_prefix | match->command_word | match->host) != 0 ||
+           has_arg_lists(policy, match);
+}
+
+/* A match in the space's numbers; its pairs go to `args`: at most twice as many as it has. `exact` says that it compares
+ * its arguments exactly. */
+static struct match translate(struct translation *t, const struct match *match, bool exact,
+                              struct match_arg *args)
+{
+    struct match to = {.actor = match->actor};
+    bool command = (match->command | match->command_prefix | match->command_word) != 0;
+    to.tool = symbol_of(t, no_list(match->tool));
+    to.tool_prefix = symbol_of(t, no_list(match->tool_prefix));
+    to.server = symbol_of(t, no_list(match->server));
+    to.channel = symbol_of(t, no_list(match->channel));
+    to.thread = symbol_of(t, match->thread);
+    to.path_component = command ? 0 : symbol_of(t, no_list(match->path_component)); /* it asks the command */
+    to.path_prefix = command ? 0 : path_of(t, no_list(match->path_prefix));
+    to.host = command || match->host != 0 ? OTHER_SOME : OTHER_ANY;
+    to.arg_count =
+        match->arg_count == 0 || has_arg_lists(t->policy, match) ? 0 : translate_args(t, match, exact, args);
+    t->space->most_args = to.arg_count > t->space->most_args ? to.arg_count : t->space->most_args;
     return to;
 }
 
@@ -134,12 +205,14 @@ static size_t count_entries(const struct policy *policy)
     return count;
 }
 
-/* A rule as it is for an unreadable path: evaluation stops at it with a deny. */
-static void stop_at(struct rule *rule)
+/* A rule as it is for an unreadable path: evaluation stops at it with a deny. Beside command fields a path field looks
+ * elsewhere. */
+static void stop_at(struct rule *flat, const struct rule *rule)
 {
-    if (rule->match.path_prefix != 0 || rule->match.path_component != 0) {
-        rule->effect = EFFECT_DENY;
-        rule->match.path_prefix = rule->match.path_component = 0;
+    if ((rule->match.path_prefix | rule->match.path_component) != 0 &&
+        (rule->looks & READING_FIELD_COMMAND) == 0) {
+        flat->effect = EFFECT_DENY;
+        flat->match.path_prefix = flat->match.path_component = 0;
     }
 }
 
@@ -153,21 +226,29 @@ static bool side_init(struct space *space, enum space_calls calls, struct side *
     side->flat.args = calloc((size_t)policy->arg_count + 1, sizeof(*side->flat.args));
     side->flat.prefixes = calloc(1, sizeof(*side->flat.prefixes));
     side->origin = calloc(most, sizeof(*side->origin));
+    side->opaque = calloc(most, sizeof(*side->opaque));
     side->place = malloc(((size_t)policy->rule_count + 1) * sizeof(*side->place));
     if (!translation_init(&t, space, policy) || side->flat.rules == NULL || side->flat.args == NULL ||
-        side->flat.prefixes == NULL || side->origin == NULL || side->place == NULL) {
+        side->flat.prefixes == NULL || side->origin == NULL || side->opaque == NULL || side->place == NULL) {
         translation_finish(&t);
         return false;
     }
     memset(side->place, 0xff, ((size_t)policy->rule_count + 1) * sizeof(*side->place)); /* NOWHERE */
     for (uint32_t i = 0; i < policy->order_count; i++) {
         const struct rule *rule = &policy->rules[policy->order[i]];
-        struct match match = translate(&t, &rule->match, side->flat.args + side->flat.arg_count);
+        struct match match = translate(&t, &rule->match, rule->effect == EFFECT_AUTO_APPROVE,
+                                       side->flat.args + side->flat.arg_count);
         match.arg_first = side->flat.arg_count;
         side->flat.arg_count += match.arg_count;
+        if ((rule->looks & READING_FIELD_BARE) != 0 && (rule->looks & READING_FIELD_PATH) != 0 &&
+            match.host == OTHER_ANY) {
+            match.host = OTHER_NONE;
+            space->bare = true;
+        }
+        side->opaque[side->flat.rule_count] = space_is_opaque(policy, &rule->match);
         add_rule(side, rule, &match, policy->order[i]);
         if (calls == SPACE_UNREADABLE) {
-            stop_at(&side->flat.rules[side->flat.rule_count - 1]);
+            stop_at(&side->flat.rules[side->flat.rule_count - 1], rule);
         }
     }
     for (uint32_t i = 0; i < policy->required_count; i++) {
@@ -195,7 +276,9 @@ static bool index_side(struct space *space, struct side *side)
     side->flat.prefixes->count = space->paths.count;
     side->index = superset_create(&side->flat, SUPERSET_ORDER);
     for (uint32_t i = 0; side->index != NULL && i < side->flat.rule_count; i++) {
-        superset_add(side->index, i);
+        if (!side->opaque[i]) {
+            superset_add(side->index, i);
+        }
     }
     return side->index != NULL && superset_state(side->index) != SUPERSET_NO_MEMORY;
 }
@@ -208,10 +291,10 @@ static bool add_asked(struct space *space, const struct policy *asked, const str
     bool ok = translation_init(&t, space, asked) && space->asked != NULL;
     for (size_t i = 0; ok && i < count; i++) {
         const struct match *match = &assertions[i].match;
-        struct match_arg *args = arena_array(&space->arena, (size_t)match->arg_count + 1, sizeof(*args));
+        struct match_arg *args = arena_array(&space->arena, 2 * (size_t)match->arg_count + 1, sizeof(*args));
         ok = args != NULL;
         if (ok) {
-            space->asked[i] = (struct box){.match = translate(&t, match, args), .args = args};
+            space->asked[i] = (struct box){.match = translate(&t, match, true, args), .args = args};
         }
     }
     translation_finish(&t);
@@ -285,8 +368,8 @@ static bool link_names(struct space *space, size_t asked_count)
 static bool intern_built_in(struct space *space)
 {
     bool failed = false;
-    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(tree_tools[0]); i++) {
-        (void)add_text(space, slice_of(tree_tools[i]), &failed);
+    for (size_t i = 0; i < SPACE_TREE_TOOLS; i++) {
+        (void)add_text(space, slice_of(space_tree_tools[i]), &failed);
     }
     for (size_t i = 0; i < sizeof(path_names) / sizeof(path_names[0]); i++) {
         (void)add_text(space, slice_of(path_names[i]), &failed);
@@ -373,8 +456,8 @@ static bool mark_lists(struct space *space)
         space->listed == NULL || space->path_names == NULL) {
         return false;
     }
-    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(tree_tools[0]); i++) {
-        mark_tool(space, slice_of(tree_tools[i]));
+    for (size_t i = 0; i < SPACE_TREE_TOOLS; i++) {
+        mark_tool(space, slice_of(space_tree_tools[i]));
     }
     for (size_t i = 0; i < sizeof(path_names) / sizeof(path_names[0]); i++) {
         mark_path_name(space, slice_of(path_names[i]));
@@ -421,255 +504,15 @@ void space_finish(struct space *space)
         free(side->flat.args);
         free(side->flat.prefixes);
         free(side->origin);
+        free(side->opaque);
         free(side->place);
         *side = (struct side){0};
     }
+    free(space->loose_value);
+    space->loose_value = NULL;
     name_nest_finish(&space->tools);
     patterns_finish(&space->patterns);
     intern_finish(&space->symbols);
     intern_finish(&space->paths);
     arena_finish(&space->arena);
-}
-
-/* ---- Boxes ---- */
-
-struct box space_box(const struct space *space, size_t side, uint32_t rule)
-{
-    const struct policy *flat = &space->sides[side].flat;
-    const struct match *match = &flat->rules[rule].match;
-    return (struct box){.match = *match, .args = flat->args + match->arg_first};
-}
-
-/* The tighter of two values of a field in which values are equal or apart; false when they are apart. */
-static bool meet_plain(uint32_t a, uint32_t b, uint32_t *ret)
-{
-    *ret = a != 0 ? a : b;
-    return a == 0 || b == 0 || a == b;
-}
-
-static bool meet_tools(const struct space *space, const struct match *a, const struct match *b,
-                       struct match *ret)
-{
-    if (a->tool != 0 && b->tool != 0) {
-        return a->tool == b->tool;
-    }
-    uint32_t a_name = a->tool != 0 ? a->tool : a->tool_prefix,
-             b_name = b->tool != 0 ? b->tool : b->tool_prefix;
-    if (a_name == 0 || b_name == 0) {
-        ret->tool = a->tool != 0 ? a->tool : b->tool;
-        ret->tool_prefix = a->tool_prefix != 0 ? a->tool_prefix : b->tool_prefix;
-        return true;
-    }
-    struct slice a_text = intern_text(&space->symbols, a_name), b_text = intern_text(&space->symbols, b_name);
-    if (a->tool == 0 && slice_starts_with(b_text, a_text)) {
-        ret->tool = b->tool;
-        ret->tool_prefix = b->tool_prefix;
-        return true;
-    }
-    ret->tool = a->tool;
-    ret->tool_prefix = a->tool_prefix;
-    return b->tool == 0 && slice_starts_with(a_text, b_text);
-}
-
-static bool meet_paths(const struct space *space, uint32_t a, uint32_t b, uint32_t *ret)
-{
-    if (a == 0 || b == 0 || a == b) {
-        *ret = a != 0 ? a : b;
-        return true;
-    }
-    struct slice a_text = intern_text(&space->paths, a), b_text = intern_text(&space->paths, b);
-    *ret = a_text.len > b_text.len ? a : b;
-    return path_is_under(a_text, b_text) || path_is_under(b_text, a_text);
-}
-
-static bool meet_args(const struct box *a, const struct box *b, struct match_arg *args, struct box *ret)
-{
-    uint32_t i = 0, j = 0, count = 0;
-    if (a->match.arg_count == 0 || b->match.arg_count == 0) {
-        const struct box *from = a->match.arg_count != 0 ? a : b;
-        ret->args = from->args;
-        ret->match.arg_count = from->match.arg_count;
-        return true;
-    }
-    while (i < a->match.arg_count || j < b->match.arg_count) {
-        if (j == b->match.arg_count || (i < a->match.arg_count && a->args[i].key < b->args[j].key)) {
-            args[count++] = a->args[i++];
-        } else if (i == a->match.arg_count || b->args[j].key < a->args[i].key) {
-            args[count++] = b->args[j++];
-        } else if (a->args[i].value != b->args[j].value) {
-            return false;
-        } else {
-            args[count++] = a->args[i++];
-            j++;
-        }
-    }
-    ret->args = args;
-    ret->match.arg_count = count;
-    return true;
-}
-
-bool space_meet(const struct space *space, const struct box *a, const struct box *b, struct match_arg *args,
-                struct box *ret)
-{
-    const struct match *x = &a->match, *y = &b->match;
-    uint32_t actor;
-    *ret = (struct box){.match = {.tool = x->tool, .tool_prefix = x->tool_prefix}};
-    if (!meet_tools(space, x, y, &ret->match) || !meet_plain(x->channel, y->channel, &ret->match.channel) ||
-        !meet_plain(x->server, y->server, &ret->match.server) ||
-        !meet_plain(x->thread, y->thread, &ret->match.thread) || !meet_plain(x->actor, y->actor, &actor) ||
-        !meet_paths(space, x->path_prefix, y->path_prefix, &ret->match.path_prefix) ||
-        !meet_args(a, b, args, ret)) {
-        return false;
-    }
-    ret->match.actor = (uint8_t)actor;
-    ret->match.path_component = x->path_component != 0 ? x->path_component : y->path_component;
-    if (x->path_component != 0 && y->path_component != x->path_component) {
-        ret->second_component = y->path_component;
-    }
-    return true;
-}
-
-/* ---- Trees ---- */
-
-static bool names_tree_tool(struct slice tool)
-{
-    for (size_t i = 0; i < sizeof(tree_tools) / sizeof(tree_tools[0]); i++) {
-        if (slice_is(tool, tree_tools[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Applies the entries of one key to a list of names. */
-static size_t apply_entries(const struct policy *policy, struct slice server, struct slice tool,
-                            struct slice *names, size_t count, size_t max)
-{
-    for (uint32_t i = 0; i < policy->entry_count; i++) {
-        struct slice key = policy_text(policy, policy->entries[i].key);
-        struct slice name = policy_text(policy, policy->entries[i].name);
-        if (server.ptr != NULL) {
-            if (key.len != server.len + 1 + tool.len || !slice_starts_with(key, server) ||
-                key.ptr[server.len] != '/') {
-                continue;
-            }
-            key = slice_from(key, server.len + 1);
-        }
-        if (policy->entries[i].list != LIST_TREES || !slice_eq(key, tool)) {
-            continue;
-        }
-        bool away = name.len > 1 && name.ptr[0] == '-';
-        struct slice plain = away ? slice_from(name, 1) : name;
-        size_t at = 0;
-        while (at < count && !slice_eq_ascii_case(names[at], plain)) {
-            at++;
-        }
-        if (away && at < count) {
-            names[at] = names[--count];
-        } else if (!away && at == count && count < max) {
-            names[count++] = plain;
-        }
-    }
-    return count;
-}
-
-size_t space_tree_names(const struct policy *policy, struct slice server, struct slice tool,
-                        struct slice *ret, size_t max)
-{
-    size_t count = 0;
-    if (max != 0 && names_tree_tool(tool)) {
-        ret[count++] = SLICE("path");
-    }
-    count = apply_entries(policy, (struct slice){NULL, 0}, SLICE("*"), ret, count, max);
-    count = apply_entries(policy, (struct slice){NULL, 0}, tool, ret, count, max);
-    return server.ptr == NULL ? count : apply_entries(policy, server, tool, ret, count, max);
-}
-
-bool space_always_path(const struct space *space, const struct box *box)
-{
-    uint32_t tool = box->match.tool;
-    if (!space->trees_everywhere && (tool == 0 || !space->listed_tool[tool])) {
-        return false;
-    }
-    struct slice none = {NULL, 0}, name = tool == 0 ? SLICE("") : intern_text(&space->symbols, tool);
-    struct slice server = box->match.server == 0 ? none : intern_text(&space->symbols, box->match.server);
-    for (size_t s = 0; s < space->side_count; s++) {
-        struct slice one[8];
-        if (space_tree_names(space->sides[s].policy, server, name, one, 8) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* ---- Who decides ---- */
-
-static uint32_t add_patterns(uint32_t *list, uint32_t count, const struct pattern_list *more)
-{
-    for (uint32_t i = 0; i < more->count; i++) {
-        list[count++] = more->symbols[i];
-    }
-    return count;
-}
-
-/* The patterns that a path of the box that is like nothing else has: those of its prefix, and those that its
- * own patterns bring with them. One that stands twice only costs a look. */
-static bool find_components(struct space *space, const struct box *box, uint32_t path, uint32_t *ret_count)
-{
-    uint32_t count = 0;
-    const uint32_t own[2] = {box->match.path_component, box->second_component};
-    if (path != 0) {
-        struct pattern_list *list = &space->path_patterns[path];
-        if (!list->made && !patterns_of_path(&space->patterns, intern_text(&space->paths, path), list)) {
-            return false;
-        }
-        count = add_patterns(space->components, count, list);
-    }
-    for (size_t i = 0; i < 2; i++) {
-        const struct pattern_list *list = own[i] == 0 ? NULL : patterns_of_pattern(&space->patterns, own[i]);
-        if (own[i] != 0 && list == NULL) {
-            return false;
-        }
-        count = list == NULL ? count : add_patterns(space->components, count, list);
-    }
-    *ret_count = count;
-    return true;
-}
-
-static uint32_t find_tools(struct space *space, uint32_t name)
-{
-    if (name == 0 || space->tools.count == 0) {
-        return 0;
-    }
-    if (space->tool_at[name] == 0) {
-        space->tool_at[name] = 1 + name_nest_find(&space->tools, intern_text(&space->symbols, name));
-    }
-    uint32_t count = 0;
-    for (uint32_t at = space->tool_at[name] - 1; at != 0; at = space->tools.up[at - 1]) {
-        space->tools_above[count++] = space->tools.symbols[at - 1];
-    }
-    return count;
-}
-
-uint32_t space_winner(struct space *space, size_t side, const struct box *box, enum actor actor, uint32_t end)
-{
-    struct question question = {.match = box->match,
-                                .args = box->args,
-                                .tools = space->tools_above,
-                                .paths = space->paths_above,
-                                .components = space->components};
-    const struct match *match = &box->match;
-    question.match.actor = (uint8_t)actor;
-    question.tool_count = find_tools(space, match->tool != 0 ? match->tool : match->tool_prefix);
-    uint32_t path = match->path_prefix;
-    if (path == 0 && (match->path_component != 0 || space_always_path(space, box))) {
-        path = space->root; /* it is above every path; 0 when no rule has it: then nothing is */
-    }
-    for (uint32_t id = path; id != 0; id = space->path_up[id]) {
-        space->paths_above[question.path_count++] = id;
-    }
-    if (!find_components(space, box, path, &question.component_count)) {
-        return NOWHERE;
-    }
-    return superset_first_of(space->sides[side].index, &question, end);
 }

@@ -24,12 +24,26 @@ struct side {
     struct policy flat; /* symbols, rules and args in the space's numbers; nothing else */
     uint32_t *origin;   /* by rule of flat: the policy's rule, or NO_RULE */
     uint32_t *place;    /* by rule of the policy: the rule of flat; NOWHERE when another speaks for it */
+    /* By rule of flat: it has lists, commands or a host, and its box holds more than it matches. It is never said to
+     * decide all of a box; that it decides some of one is only found, by a witness. */
+    bool *opaque;
     struct superset *index;
 };
 
+/* Whether a reading has a command or a host beside its path, as a closed field of boxes: match.host. An auto_approve that
+ * names a path and no tool is about readings that have none. */
+enum other {
+    OTHER_ANY,
+    OTHER_NONE,
+    OTHER_SOME,
+};
+
+/* A point of the closed fields: an enum actor, and SPACE_OTHER where the reading has a command or a host. */
+#define SPACE_OTHER 4u
+
 struct box {
-    struct match match;           /* arg_first is not used */
-    uint32_t second_component;    /* 0 unless two patterns are asked of one path */
+    struct match match;        /* arg_first is not used; host is an enum other, and there are no commands */
+    uint32_t second_component; /* 0 unless two patterns are asked of one path */
     const struct match_arg *args; /* match.arg_count of them, by key */
 };
 
@@ -53,6 +67,9 @@ struct space {
     /* The servers and tools of the lists' SERVER/TOOL keys, two symbols each. */
     uint32_t *listed_pairs;
     uint32_t listed_pair_count;
+    /* By symbol of the loose form of an argument: the symbol of a value of that form; 0: of none. */
+    uint32_t *loose_value, loose_cap;
+    bool bare;             /* some rule asks for OTHER_NONE */
     bool trees_everywhere; /* a list for every tool names a tree */
     uint32_t most_args;
     /* The question's lists. */
@@ -76,10 +93,39 @@ struct box space_box(const struct space *space, size_t side, uint32_t rule);
 bool space_meet(const struct space *space, const struct box *a, const struct box *b, struct match_arg *args,
                 struct box *ret);
 
-/* The rule of a side, before rule `end`, that decides the calls of a box that are like nothing else, for an
- * actor that the box allows. NOWHERE only when end is no rule's number, or the index is not whole. */
-uint32_t space_winner(struct space *space, size_t side, const struct box *box, enum actor actor,
-                      uint32_t end);
+/* Whether the box of a match holds more than it matches: it has a list, commands or a host. */
+bool space_is_opaque(const struct policy *policy, const struct match *match);
+
+/* The rule of the policy that a rule of a side stands for; NULL for the default set and the final allow. */
+const struct rule *space_rule(const struct space *space, size_t side, uint32_t rule);
+
+/* Whether some opaque rule of a side before rule `end` matches whatever one of two rules matches, as far as that can be
+ * told. What it matches is known then, so the evaluation ends there. */
+bool space_is_covered(const struct space *space, size_t side, uint32_t end, const struct policy *policy,
+                      const struct rule *rule);
+
+/* Whether a pair's key is that of a loose argument. */
+bool space_is_loose(const struct space *space, uint32_t key);
+
+/* Whether an exact pair of a box brings a loose one with it. */
+bool space_has_exact(const struct space *space, const struct box *box, uint32_t loose_key);
+
+/* A value of a loose form, as it is written in some match. */
+uint32_t space_loose_value(const struct space *space, uint32_t form);
+
+/* The points of a box: what it allows of the closed fields, at most SPACE_POINTS. How many. */
+#define SPACE_POINTS 4u
+uint32_t space_points(const struct space *space, const struct box *box, uint32_t ret[SPACE_POINTS]);
+
+/* The actor of a point. */
+static inline enum actor space_actor(uint32_t point)
+{
+    return (enum actor)(point & 3u);
+}
+
+/* The rule of a side, before rule `end`, that decides the calls of a box that are like nothing else, for a
+ * point of the box. NOWHERE only when end is no rule's number, or the index is not whole. */
+uint32_t space_winner(struct space *space, size_t side, const struct box *box, uint32_t point, uint32_t end);
 
 /* Whether the calls of a box have a path whatever they are: their tool reads a tree when no argument names
  * one. */

@@ -6,6 +6,19 @@
 #define STEPS_BASE     ((uint64_t)1 << 25)
 #define STEPS_PER_RULE 64u
 
+bool superset_takes(const struct policy *policy, const struct rule *rule)
+{
+    const struct match *match = &rule->match;
+    uint32_t sets = 0;
+    for (unsigned field = 0; field < FIELD_VALUES; field++) {
+        sets |= match->values[field] & MATCH_SET;
+    }
+    for (uint32_t i = 0; i < match->arg_count; i++) {
+        sets |= policy->args[match->arg_first + i].value & MATCH_SET;
+    }
+    return (match->command | match->command_prefix | match->command_word | match->host | sets) == 0;
+}
+
 /* ---- Making ---- */
 
 void superset_destroy(struct superset *set)
@@ -27,6 +40,7 @@ void superset_destroy(struct superset *set)
     free(set->found);
     free(set->stack_node);
     free(set->stack_at);
+    free(set->asked_args);
     free(set);
 }
 
@@ -58,10 +72,11 @@ static bool allocate(struct superset *set)
     set->paths_above = calloc(PATHS_ABOVE_MAX, sizeof(*set->paths_above));
     set->stack_node = calloc(args + 2, sizeof(*set->stack_node));
     set->stack_at = calloc(args + 2, sizeof(*set->stack_at));
+    set->asked_args = calloc(2 * args + 2, sizeof(*set->asked_args));
     return set->slots != NULL && set->path_up != NULL && set->shapes != NULL && set->shape_of != NULL &&
            set->symbol_shapes != NULL && set->path_shapes != NULL && set->same != NULL &&
            set->tools_above != NULL && set->paths_above != NULL && set->stack_node != NULL &&
-           set->stack_at != NULL;
+           set->stack_at != NULL && set->asked_args != NULL;
 }
 
 struct superset *superset_create(const struct policy *policy, enum superset_mode mode)
@@ -102,6 +117,7 @@ uint64_t superset_hash(uint32_t shape, uint32_t fields, const struct match *matc
     h += (fields & BIT(F_CHANNEL) ? match->channel : 0) * 0x94d049bb133111ebu;
     h += (fields & BIT(F_THREAD) ? match->thread : 0) * 0xc2b2ae3d27d4eb4fu;
     h += (fields & BIT(F_ACTOR) ? match->actor : 0u) * 0x165667b19e3779f9u;
+    h += (fields & BIT(F_OTHER) ? match->host : 0u) * 0x9ddfea08eb382d69u;
     h += (fields & BIT(F_TOOL) ? match->tool : 0) * 0x27d4eb2f165667c5u;
     return h;
 }
@@ -179,6 +195,7 @@ static bool is_top(const struct superset *set, const struct node *node, const st
            have->channel == (fields & BIT(F_CHANNEL) ? values->channel : 0) &&
            have->thread == (fields & BIT(F_THREAD) ? values->thread : 0) &&
            have->actor == (fields & BIT(F_ACTOR) ? values->actor : 0) &&
+           have->host == (fields & BIT(F_OTHER) ? values->host : 0) &&
            have->tool == (fields & BIT(F_TOOL) ? values->tool : 0) &&
            (have->arg_count != 0) == ((fields & BIT(F_ARGS)) != 0) &&
            (set->mode != SUPERSET_FIRST || rule->tier == fields >> TIER_SHIFT);
@@ -225,6 +242,7 @@ uint32_t superset_fields(const struct superset *set, const struct match *match, 
     fields |= match->channel != 0 ? BIT(F_CHANNEL) : 0;
     fields |= match->thread != 0 ? BIT(F_THREAD) : 0;
     fields |= match->actor != 0 ? BIT(F_ACTOR) : 0;
+    fields |= match->host != 0 ? BIT(F_OTHER) : 0;
     fields |= match->tool != 0 ? BIT(F_TOOL) : 0;
     fields |= match->tool_prefix != 0 ? BIT(F_TOOL_PREFIX) : 0;
     fields |= match->path_prefix != 0 ? BIT(F_PATH) : 0;

@@ -36,7 +36,10 @@ enum superset_state {
 MUST_USE struct superset *superset_create(const struct policy *policy, enum superset_mode mode);
 void superset_destroy(struct superset *set);
 
-/* Puts a rule in. Rules must come in load order. */
+/* Whether a rule can be put in and asked about: it has no lists, and no commands and hosts, which nest in other ways. */
+bool superset_takes(const struct policy *policy, const struct rule *rule);
+
+/* Puts a rule in that superset_takes. Rules must come in load order. */
 void superset_add(struct superset *set, uint32_t rule);
 
 /* SUPERSET_FIRST: the first rule put in whose match contains that of this rule of the same policy, or

@@ -233,6 +233,20 @@ static uint32_t own_paths_above(struct superset *set, uint32_t id)
     return count;
 }
 
+/* The arguments of a rule as each kind of rule before it compares them: denies and require_approvals its loose ones;
+ * auto_approves the exact ones of an auto_approve, and none of any other, which means more than one value by each. */
+static uint32_t asked_args(struct superset *set, const struct rule *rule)
+{
+    const struct match_arg *exact = rule_exact_args(set->policy, rule),
+                           *loose = rule_loose_args(set->policy, rule);
+    uint32_t n = rule->match.arg_count, i = rule->effect == EFFECT_AUTO_APPROVE ? 0 : n, j = 0, count = 0;
+    while (i < n || j < n) {
+        bool first = j == n || (i < n && exact[i].key < loose[j].key);
+        set->asked_args[count++] = first ? exact[i++] : loose[j++];
+    }
+    return count;
+}
+
 uint32_t superset_first(struct superset *set, uint32_t rule)
 {
     if (set->failed || set->exhausted) {
@@ -244,11 +258,12 @@ uint32_t superset_first(struct superset *set, uint32_t rule)
     uint32_t name = match->tool != 0 ? match->tool : match->tool_prefix;
     set->component = match->path_component;
     *question = (struct question){.match = *match,
-                                  .args = set->policy->args + match->arg_first,
+                                  .args = set->asked_args,
                                   .tools = set->tools_above,
                                   .paths = set->paths_above,
                                   .components = &set->component,
                                   .component_count = set->component != 0};
+    question->match.arg_count = asked_args(set, asked);
     question->tool_count =
         name == 0 ? 0 : name_nest_above(&set->tools, policy_text(set->policy, name), set->tools_above);
     question->path_count = own_paths_above(set, match->path_prefix);

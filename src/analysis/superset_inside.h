@@ -5,11 +5,12 @@
 #include "analysis/superset.h"
 
 /* The fields of a shape, as bits; two more bits hold the tier. */
-enum field {
+enum superset_field {
     F_SERVER,
     F_CHANNEL,
     F_THREAD,
     F_ACTOR,
+    F_OTHER, /* match.host: closed, as the actor is; see space.h */
     F_TOOL,
     F_TOOL_PREFIX,
     F_PATH,
@@ -66,6 +67,7 @@ struct superset {
     uint32_t *found;
     size_t found_count, found_cap;
     uint32_t *stack_node, *stack_at; /* the way down the trie */
+    struct match_arg *asked_args;    /* of superset_first: as each kind of rule compares them */
 };
 
 /* What the top of a trie is found by, beside the asked match's own values. */

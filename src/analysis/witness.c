@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fold.h"
 #include "base/utf8.h"
 #include "index/index.h"
 
@@ -81,7 +82,8 @@ static bool is_path_name(const struct space *space, struct slice key)
 static bool key_reads(struct witness *w, uint32_t key)
 {
     if (w->pair_kinds[key] == PAIR_UNKNOWN) {
-        bool path = is_path_name(w->space, intern_text(&w->space->symbols, key));
+        struct slice name = intern_text(&w->space->symbols, key);
+        bool path = is_path_name(w->space, space_is_loose(w->space, key) ? slice_from(name, 1) : name);
         w->pair_kinds[key] = path ? PAIR_PATH : PAIR_PLAIN;
     }
     return w->pair_kinds[key] == PAIR_PATH;
@@ -95,10 +97,27 @@ static bool value_reads(const struct witness *w, uint32_t value)
     return text.len > 2 && (text.ptr[0] == '{' || text.ptr[0] == '[' || contains_file_scheme(text));
 }
 
+/* Whether a loose argument of the box may be read as a path: each of its spellings leads elsewhere, and not all of them
+ * can be tried. */
+static bool reads_loosely(struct witness *w, const struct box *box)
+{
+    for (uint32_t i = 0; i < box->match.arg_count; i++) {
+        const struct match_arg *arg = &box->args[i];
+        if (space_is_loose(w->space, arg->key) && !space_has_exact(w->space, box, arg->key) &&
+            (key_reads(w, arg->key) || value_reads(w, space_loose_value(w->space, arg->value)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool witness_reads_args(struct witness *w, const struct box *box)
 {
     for (uint32_t i = 0; i < box->match.arg_count; i++) {
-        if (key_reads(w, box->args[i].key) || value_reads(w, box->args[i].value)) {
+        const struct match_arg *arg = &box->args[i];
+        bool loose = space_is_loose(w->space, arg->key);
+        if (key_reads(w, arg->key) ||
+            value_reads(w, loose ? space_loose_value(w->space, arg->value) : arg->value)) {
             return true;
         }
     }
@@ -227,7 +246,8 @@ static const char *const path_keys[] = {"path",   "file_path", "filename", "file
 static bool clashes(const struct witness *w, const struct box *box, struct slice key)
 {
     for (uint32_t i = 0; i < box->match.arg_count; i++) {
-        if (slice_eq_ascii_case(intern_text(&w->space->symbols, box->args[i].key), key)) {
+        struct slice name = intern_text(&w->space->symbols, box->args[i].key);
+        if (fold_eq(space_is_loose(w->space, box->args[i].key) ? slice_from(name, 1) : name, key)) {
             return true;
         }
     }
@@ -271,10 +291,52 @@ static void write_value(struct witness *w, struct slice text)
     }
 }
 
+/* Writes a value of a loose form that is no rule's exact value: a string of the value's text and blanks. */
+static void write_loose_value(struct witness *w, uint32_t form)
+{
+    const struct space *space = w->space;
+    struct slice text = intern_text(&space->symbols, space_loose_value(space, form));
+    bool string = text.len > 1 && text.ptr[0] == '"';
+    for (uint32_t blanks = 1; blanks < FRESH_TRIES; blanks++) {
+        buf_reset(&w->part);
+        buf_byte(&w->part, '"');
+        if (string) {
+            buf_bytes(&w->part, text.ptr + 1, text.len - 2);
+        } else {
+            json_write_escaped(&w->part, text);
+        }
+        for (uint32_t i = 0; i < blanks; i++) {
+            buf_byte(&w->part, ' ');
+        }
+        buf_byte(&w->part, '"');
+        if (buf_ok(&w->part) && intern_find(&space->symbols, buf_slice_of(&w->part)) == 0) {
+            break;
+        }
+    }
+    buf_slice(&w->call, buf_slice_of(&w->part));
+}
+
+static void write_arg(struct witness *w, const struct box *box, const struct match_arg *arg, bool as_written,
+                      bool *some)
+{
+    struct slice key = intern_text(&w->space->symbols, arg->key);
+    if (!space_is_loose(w->space, arg->key)) {
+        write_member(&w->call, some, key);
+        write_value(w, intern_text(&w->space->symbols, arg->value));
+    } else if (!space_has_exact(w->space, box, arg->key)) {
+        write_member(&w->call, some, slice_from(key, 1));
+        if (as_written) {
+            write_value(w, intern_text(&w->space->symbols, space_loose_value(w->space, arg->value)));
+        } else {
+            write_loose_value(w, arg->value);
+        }
+    }
+}
+
 /* What a candidate is made of. */
 struct candidate {
     const struct box *box;
-    enum actor actor;
+    uint32_t point;
     enum witness_level level;
     struct slice server; /* ptr NULL: none */
     struct slice tool;
@@ -282,6 +344,7 @@ struct candidate {
     size_t key;           /* index in path_keys, when the tool has no tree arguments */
     struct slice own_key; /* ptr NULL, or the only key for the path */
     bool number;          /* that key gets a number */
+    bool as_written;      /* loose arguments have the values that stand in a match */
 };
 
 static void write_path_members(struct witness *w, const struct candidate *c, bool *some)
@@ -335,9 +398,12 @@ static void write_call(struct witness *w, const struct candidate *c)
     if (c->with_path) {
         write_path_members(w, c, &some);
     }
+    if ((c->point & SPACE_OTHER) != 0) {
+        write_member(buf, &some, SLICE("command"));
+        json_write_string(buf, fresh_text(space, room));
+    }
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        write_member(buf, &some, intern_text(&space->symbols, c->box->args[i].key));
-        write_value(w, intern_text(&space->symbols, c->box->args[i].value));
+        write_arg(w, c->box, &c->box->args[i], c->as_written, &some);
     }
     buf_text(buf, "},\"sessionKey\":{\"channel\":");
     json_write_string(buf, match->channel != 0 ? intern_text(&space->symbols, match->channel)
@@ -346,7 +412,7 @@ static void write_call(struct witness *w, const struct candidate *c)
     json_write_string(buf, match->thread != 0 ? intern_text(&space->symbols, match->thread)
                                               : fresh_text(space, room));
     buf_text(buf, "},\"actor\":");
-    json_write_string(buf, slice_of(actor_name(c->actor)));
+    json_write_string(buf, slice_of(actor_name(space_actor(c->point))));
     buf_byte(buf, '}');
 }
 
@@ -364,8 +430,13 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
     }
     for (size_t s = 0; s < w->space->side_count; s++) {
         const struct policy *policy = w->space->sides[s].policy;
-        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, NULL,
-                          0) != READINGS_OK ||
+        struct reading_interest interest = policy->interest;
+        interest.classes |=
+            1u << READING_FIELD_PATH; /* the other side, or what is asked, may look at paths */
+        interest.component_count =
+            0; /* what stands in directories is not looked through for each call that is tried */
+        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes,
+                          &interest, READINGS_STILL) != READINGS_OK ||
             !facts_make(&w->facts[s], policy, &w->reader.call)) {
             return false;
         }
@@ -420,7 +491,7 @@ bool witness_any_reading(struct witness *w, witness_accept *accept, void *contex
             decisions[s] =
                 policy_evaluate(w->space->sides[s].policy, &w->facts[s], &w->readings.list[i], 1, NULL);
         }
-        if (accept(context, decisions)) {
+        if (!decisions[0].passed && accept(context, decisions)) {
             return true;
         }
     }
@@ -529,38 +600,53 @@ static bool try_pairs(struct witness *w, const struct candidate *frame, witness_
     return false;
 }
 
-bool witness_try(struct witness *w, enum witness_level level, const struct box *box, enum actor actor,
-                 witness_accept *accept, void *context)
+/* Tries the calls of one spelling of the loose arguments. */
+static bool try_frame(struct witness *w, const struct candidate *frame, bool reads_args,
+                      witness_accept *accept, void *context)
 {
     const struct space *space = w->space;
-    const struct candidate frame = {.box = box, .actor = actor, .level = level};
-    bool reads_args = witness_reads_args(w, box);
-    w->unmade = false;
+    const struct box *box = frame->box;
     if (box->match.tool != 0) {
-        return try_tool(w, &frame, intern_text(&space->symbols, box->match.tool), reads_args, accept,
+        return try_tool(w, frame, intern_text(&space->symbols, box->match.tool), reads_args, accept,
                         context) ||
-               (reads_args && try_pairs(w, &frame, accept, context));
+               (reads_args && try_pairs(w, frame, accept, context));
     }
     struct buf name;
     buf_init(&name, LIMIT_MESSAGE_BYTES);
     bool made = write_fresh_tool(w, &name, box->match.tool_prefix);
-    bool found = made && try_tool(w, &frame, buf_slice_of(&name), reads_args, accept, context);
+    bool found = made && try_tool(w, frame, buf_slice_of(&name), reads_args, accept, context);
     w->unmade = w->unmade || !made;
     buf_finish(&name);
     for (uint32_t i = 0; !found && reads_args && i < space->listed_count; i++) {
         uint32_t tool = space->listed[i];
         if (tool_in_box(space, box, tool)) {
-            found = try_tool(w, &frame, intern_text(&space->symbols, tool), reads_args, accept, context);
+            found = try_tool(w, frame, intern_text(&space->symbols, tool), reads_args, accept, context);
         }
     }
-    return found || (reads_args && try_pairs(w, &frame, accept, context));
+    return found || (reads_args && try_pairs(w, frame, accept, context));
 }
 
-bool witness_with_key(struct witness *w, const struct box *box, enum actor actor, struct slice key,
+bool witness_try(struct witness *w, enum witness_level level, const struct box *box, uint32_t point,
+                 witness_accept *accept, void *context)
+{
+    struct candidate frame = {.box = box, .point = point, .level = level};
+    bool reads_args = witness_reads_args(w, box);
+    w->unmade = reads_args && reads_loosely(w, box);
+    if (w->unmade) {
+        frame.as_written = true;
+        if (try_frame(w, &frame, reads_args, accept, context)) {
+            return true;
+        }
+        frame.as_written = false;
+    }
+    return try_frame(w, &frame, reads_args, accept, context);
+}
+
+bool witness_with_key(struct witness *w, const struct box *box, uint32_t point, struct slice key,
                       enum witness_value value, struct decision *ret_decisions)
 {
     const struct space *space = w->space;
-    struct candidate c = {.box = box, .actor = actor, .with_path = true, .own_key = key};
+    struct candidate c = {.box = box, .point = point, .with_path = true, .own_key = key};
     struct buf name;
     bool has_path;
     c.number = value == WITNESS_NUMBER;
@@ -587,12 +673,13 @@ bool witness_is_by(const struct space *space, size_t side, uint32_t rule, const 
 {
     const struct side *at = &space->sides[side];
     if (at->origin[rule] != NO_RULE) {
-        return decision->cause == CAUSE_NONE && decision->rule == &at->policy->rules[at->origin[rule]];
+        return decision->cause == CAUSE_NONE && !decision->noted &&
+               decision->rule == &at->policy->rules[at->origin[rule]];
     }
     if (at->flat.rules[rule].effect == EFFECT_DENY) {
         return decision->kind == DECISION_DENY && decision->cause == CAUSE_NO_RULE;
     }
-    return decision->kind == DECISION_ALLOW && decision->rule == NULL;
+    return decision->kind == DECISION_ALLOW && decision->rule == NULL && !decision->passed;
 }
 
 bool witness_is_wanted(void *context, const struct decision *decisions)

@@ -57,9 +57,9 @@ bool witness_is_wanted(void *wanted, const struct decision *decisions);
  * none. */
 enum witness_level { WITNESS_CALL, WITNESS_READING };
 
-/* Tries the calls of a box for an actor until `accept` is content; witness->call is that call then. */
+/* Tries the calls of a box for a point until `accept` is content; witness->call is that call then. */
 typedef bool witness_accept(void *context, const struct decision *decisions);
-bool witness_try(struct witness *witness, enum witness_level level, const struct box *box, enum actor actor,
+bool witness_try(struct witness *witness, enum witness_level level, const struct box *box, uint32_t point,
                  witness_accept *accept, void *context);
 
 /* For an accept that is asked about a call: asks another for each of its readings, as if it were the only
@@ -71,13 +71,13 @@ bool witness_reading_in(struct witness *witness, size_t reading, const struct bo
 
 /* The same for calls, and then for those of the meetings of the box with rules of each side, when it has
  * arguments that may be paths. *ret_whole: nothing was found, and no call of the box is otherwise. */
-bool witness_search(struct witness *witness, const struct box *box, enum actor actor, witness_accept *accept,
+bool witness_search(struct witness *witness, const struct box *box, uint32_t point, witness_accept *accept,
                     void *context, bool *ret_whole);
 
-/* One call of a box for an actor, with an argument `key` that not every side reads as a path: a path of the
+/* One call of a box for a point, with an argument `key` that not every side reads as a path: a path of the
  * box, or a number, which is no path. False when none could be made or read. */
 enum witness_value { WITNESS_PATH, WITNESS_NUMBER };
-bool witness_with_key(struct witness *witness, const struct box *box, enum actor actor, struct slice key,
+bool witness_with_key(struct witness *witness, const struct box *box, uint32_t point, struct slice key,
                       enum witness_value value, struct decision *ret_decisions);
 
 /* Room for the pairs of one meeting with up to so many rules at once, for w->args. */

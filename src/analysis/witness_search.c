@@ -10,7 +10,7 @@ size_t witness_meeting_args(const struct space *space)
 }
 
 struct meetings {
-    enum actor actor;
+    uint32_t point;
     witness_accept *accept;
     void *context;
     uint32_t deepest, tried;
@@ -28,7 +28,7 @@ static bool try_meetings(struct witness *w, const struct box *box, uint32_t deep
     w->forced = 0;
     w->forced_any = false;
     buf_reset(&w->forced_paths);
-    if (witness_try(w, WITNESS_CALL, box, m->actor, m->accept, m->context)) {
+    if (witness_try(w, WITNESS_CALL, box, m->point, m->accept, m->context)) {
         return true;
     }
     m->whole = m->whole && !w->unmade;
@@ -72,7 +72,7 @@ static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, s
         for (uint32_t i = 0; m->tried < MEETINGS_TRIED && i < w->space->sides[s].flat.rule_count; i++) {
             struct box own = space_box(w->space, s, i), both;
             bool looks = own.match.path_prefix != 0 || own.match.path_component != 0;
-            if ((own.match.actor != ACTOR_ANY && own.match.actor != m->actor) ||
+            if ((own.match.actor != ACTOR_ANY && own.match.actor != (uint32_t)space_actor(m->point)) ||
                 (looks && forced.ptr != NULL && !decides_some(w, &own.match, forced))) {
                 continue;
             }
@@ -89,13 +89,13 @@ static bool try_rules(struct witness *w, const struct box *box, uint32_t deep, s
     return false;
 }
 
-bool witness_search(struct witness *w, const struct box *box, enum actor actor, witness_accept *accept,
+bool witness_search(struct witness *w, const struct box *box, uint32_t point, witness_accept *accept,
                     void *context, bool *ret_whole)
 {
-    struct meetings m = {.actor = actor, .accept = accept, .context = context};
+    struct meetings m = {.point = point, .accept = accept, .context = context};
     *ret_whole = true;
     if (!witness_reads_args(w, box)) {
-        return witness_try(w, WITNESS_CALL, box, actor, accept, context);
+        return witness_try(w, WITNESS_CALL, box, point, accept, context);
     }
     bool found = false;
     while (!found && !m.whole && m.tried < MEETINGS_TRIED && m.deepest < WITNESS_MEETINGS_DEEP) {

@@ -3,7 +3,6 @@
 
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/analysis.h"
 #include "document/document.h"
@@ -324,8 +323,9 @@ cg_readings *cg_readings_make(const cg_policy *policy, const cg_call *call, cons
     readings->policy = policy->policy;
     readings->result = READINGS_OK;
     if (ok && call->result == CALL_OK) {
-        readings->result = readings_make(&readings->readings, &call->reader.call, &path_base,
-                                         policy->policy->arguments, policy->policy->prefixes, NULL, 0);
+        readings->result =
+            readings_make(&readings->readings, &call->reader.call, &path_base, policy->policy->arguments,
+                          policy->policy->prefixes, &policy->policy->interest, 0);
         ok = readings->result != READINGS_NO_MEMORY &&
              facts_make(&readings->facts, policy->policy, &call->reader.call);
     }

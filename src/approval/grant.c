@@ -3,8 +3,6 @@
  * A grant is alive only where the wall clock, the time since boot and the boot agree. A refusal is over only
  * by the time since boot: a step of the wall clock must not end it early, and after a reboot it takes the
  * whole time anew, since nobody knows how long the machine was off. */
-#include <string.h>
-
 #include "approval/internal.h"
 
 static bool too_late(struct store *store)

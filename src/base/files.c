@@ -1,4 +1,3 @@
-/* Replaces whole files of people: written beside, flushed, renamed over. */
 #include "base/files.h"
 
 #include <errno.h>
@@ -6,7 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

@@ -1,4 +1,3 @@
-/* A hash table from byte strings to small numbers. */
 #include "base/intern.h"
 
 #include <stdlib.h>

@@ -1,4 +1,3 @@
-/* Random bytes by getrandom. */
 #include "base/random.h"
 
 #include <errno.h>

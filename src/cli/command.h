@@ -13,7 +13,7 @@ enum {
     EXIT_UNABLE = 2, /* could not be done */
 };
 
-struct command {
+struct cli_command {
     const char *name;
     const char *summary; /* one line for `callgate --help` */
     const char *usage;   /* the whole text of `callgate NAME --help` */
@@ -21,11 +21,12 @@ struct command {
 };
 
 /* Sorted by name; each stands in the file of its name. */
-extern const struct command *const commands[];
+extern const struct cli_command *const commands[];
 extern const size_t command_count;
 
 /* Says what is wrong with the arguments and how to get help; returns EXIT_UNABLE. */
-int usage_error(const struct command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int usage_error(const struct cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The umask that the program was started with, for the processes that it starts; its own is 077. */
 extern mode_t umask_at_start;

@@ -2,5 +2,5 @@
 #include "cli/commands.h"
 
 #define COMMAND_ADDRESS(name) &command_##name,
-const struct command *const commands[] = {EVERY_COMMAND(COMMAND_ADDRESS)};
+const struct cli_command *const commands[] = {EVERY_COMMAND(COMMAND_ADDRESS)};
 const size_t command_count = sizeof(commands) / sizeof(*commands);

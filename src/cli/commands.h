@@ -45,7 +45,7 @@
     EACH(wrap)
 /* clang-format on */
 
-#define DECLARE_COMMAND(name) extern const struct command command_##name;
+#define DECLARE_COMMAND(name) extern const struct cli_command command_##name;
 EVERY_COMMAND(DECLARE_COMMAND)
 #undef DECLARE_COMMAND
 

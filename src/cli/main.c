@@ -1,4 +1,3 @@
-/* main: hardens the process, then finds the command of the first argument in the table. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +27,7 @@ static int help(FILE *to, int code)
 
 static int compare(const void *name, const void *command)
 {
-    return strcmp(name, (*(const struct command *const *)command)->name);
+    return strcmp(name, (*(const struct cli_command *const *)command)->name);
 }
 
 static int unknown(const char *name)
@@ -76,7 +75,8 @@ int main(int argc, char **argv)
         return help(stdout, EXIT_YES);
     }
     const char *name = argv[helping ? 2 : 1];
-    const struct command *const *command = bsearch(name, commands, command_count, sizeof(*commands), compare);
+    const struct cli_command *const *command =
+        bsearch(name, commands, command_count, sizeof(*commands), compare);
     if (command == NULL) {
         return unknown(name);
     }

@@ -1,4 +1,3 @@
-/* Reads the options of a command from its table and the common ones. */
 #include "cli/options.h"
 
 #include <errno.h>
@@ -76,7 +75,7 @@ static void write_message(const char *before, const char *format, va_list args, 
     free(text);
 }
 
-int usage_error(const struct command *command, const char *format, ...)
+int usage_error(const struct cli_command *command, const char *format, ...)
 {
     va_list args;
     char before[64], after[96];
@@ -161,8 +160,8 @@ static size_t common_specs(struct options *options, unsigned groups, struct opti
     return n;
 }
 
-static int unknown_option(const struct command *command, const char *given, const struct option_spec *specs,
-                          size_t count)
+static int unknown_option(const struct cli_command *command, const char *given,
+                          const struct option_spec *specs, size_t count)
 {
     struct choice choices[OWN_OPTIONS_MOST + 8] = {{0}};
     for (size_t i = 0; i < count; i++) {
@@ -174,7 +173,7 @@ static int unknown_option(const struct command *command, const char *given, cons
                         : usage_error(command, "unknown option %s", given);
 }
 
-static int parse(struct options *options, const struct command *command, int argc, char **argv,
+static int parse(struct options *options, const struct cli_command *command, int argc, char **argv,
                  const struct option_spec *specs, size_t count)
 {
     struct option longs[OWN_OPTIONS_MOST + 8] = {{"help", no_argument, NULL, HELP_OPTION}};
@@ -246,7 +245,7 @@ static bool find_home(struct options *options, const char *cwd)
     return ok;
 }
 
-static int find_base(struct options *options, const struct command *command)
+static int find_base(struct options *options, const struct cli_command *command)
 {
     char cwd[PATH_MAX];
     if (getcwd(cwd, sizeof(cwd)) == NULL) {
@@ -269,7 +268,7 @@ static int find_base(struct options *options, const struct command *command)
     return roots != NULL ? -1 : usage_error(command, "no memory");
 }
 
-static int find_state(struct options *options, const struct command *command, unsigned groups)
+static int find_state(struct options *options, const struct cli_command *command, unsigned groups)
 {
     if (options->state != NULL) {
         if ((groups & STATE_IS_THERE) && access(options->state, F_OK) != 0 && errno == ENOENT) {
@@ -292,7 +291,7 @@ static int find_state(struct options *options, const struct command *command, un
                              "the home directory cannot be told; name a state directory with --state");
 }
 
-static int settle(struct options *options, const struct command *command, unsigned groups)
+static int settle(struct options *options, const struct cli_command *command, unsigned groups)
 {
     struct buf error;
     buf_init_message(&error, MESSAGE_BYTES);
@@ -319,7 +318,7 @@ static int settle(struct options *options, const struct command *command, unsign
     return code;
 }
 
-int options_read(struct options *ret_options, const struct command *command, int argc, char **argv,
+int options_read(struct options *ret_options, const struct cli_command *command, int argc, char **argv,
                  unsigned groups, const struct option_spec *own, size_t own_count)
 {
     struct option_spec specs[OWN_OPTIONS_MOST + 8];
@@ -354,7 +353,7 @@ void options_finish(struct options *options)
     *options = (struct options){0};
 }
 
-static bool add_all_places(const struct command *command, struct options *options)
+static bool add_all_places(const struct cli_command *command, struct options *options)
 {
     if (sources_add_places(&options->sources, &options->base, true)) {
         return true;
@@ -368,7 +367,7 @@ static bool is_there(const struct source_file *file)
     return access(file->path, F_OK) == 0;
 }
 
-bool options_standard_places(const struct command *command, struct options *options)
+bool options_standard_places(const struct cli_command *command, struct options *options)
 {
     if (options->sources.count > 0) {
         return true;
@@ -385,7 +384,7 @@ bool options_standard_places(const struct command *command, struct options *opti
     return false;
 }
 
-bool options_surface_places(const struct command *command, struct options *options)
+bool options_surface_places(const struct cli_command *command, struct options *options)
 {
     if (options->sources.count == 0) {
         if (!add_all_places(command, options)) {
@@ -419,7 +418,7 @@ bool options_state_is_absent(const struct options *options)
     return true;
 }
 
-struct policy *options_load_policy(const struct command *command, struct options *options)
+struct policy *options_load_policy(const struct cli_command *command, struct options *options)
 {
     if (!options_standard_places(command, options)) {
         return NULL;

@@ -50,7 +50,7 @@ struct options {
 
 /* Reads a command's arguments. -1: go on, and options_finish at the end. Else the exit code: help was asked
  * for and printed, or something is wrong and was told. */
-int options_read(struct options *ret_options, const struct command *command, int argc, char **argv,
+int options_read(struct options *ret_options, const struct cli_command *command, int argc, char **argv,
                  unsigned groups, const struct option_spec *own, size_t own_count);
 void options_finish(struct options *options);
 
@@ -59,18 +59,18 @@ bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_n
 
 /* Without --policy, the standard places stand in. False after saying where, when no file is at any of them.
  */
-MUST_USE bool options_standard_places(const struct command *command, struct options *options);
+MUST_USE bool options_standard_places(const struct cli_command *command, struct options *options);
 
 /* For surfaces: the same, but a workspace file alone is no policy: an agent may have written it, and without
  * it every call would be denied. And /etc/callgate/policy.json comes in front of named files. */
-MUST_USE bool options_surface_places(const struct command *command, struct options *options);
+MUST_USE bool options_surface_places(const struct cli_command *command, struct options *options);
 
 /* For commands that only look, and may be asked before any gate has started: whether no state directory is
  * there, so that nothing waits or runs. Told when --state names it. Opening it would make it. */
 bool options_state_is_absent(const struct options *options);
 
 /* Loads --policy files, or those of the standard places; tells every error; NULL when there is no policy. */
-struct policy *options_load_policy(const struct command *command, struct options *options);
+struct policy *options_load_policy(const struct cli_command *command, struct options *options);
 
 /* Writes whole lines for people to standard error. */
 void say_lines(const struct buf *lines);

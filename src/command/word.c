@@ -1,6 +1,5 @@
 /* Reading one word: its quotes, its expansions, the commands inside it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "command/internal.h"
 

@@ -1,4 +1,3 @@
-/* Collects what is wrong or doubtful in a policy. */
 #include "document/finding.h"
 
 #include <stdarg.h>

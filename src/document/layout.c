@@ -20,8 +20,9 @@ struct pen {
 
 /* What a document is about comes before its rules, which may be many. */
 static const char *const document_order[] = {
-    "$schema", "version",    "requireAuthoredPolicy", "pathArguments", "treeArguments", "rules",
-    "policy",  "assertions",
+    "$schema",       "version",          "requireAuthoredPolicy", "pathArguments",
+    "treeArguments", "commandArguments", "urlArguments",          "rules",
+    "policy",        "assertions",
 };
 
 static const char *name_at(const struct key_table *table, size_t at)

@@ -1,4 +1,3 @@
-/* Loads the documents of a policy: reads them, checks them against the schema, and puts the rules in order. */
 #include "document/load_internal.h"
 
 #include "index/index.h"
@@ -153,6 +152,12 @@ static void load_document_key(struct loading *loading, const struct key *key, co
         break;
     case ID_TREE_ARGUMENTS:
         load_changes(loading, LIST_TREES, value, place);
+        break;
+    case ID_COMMAND_ARGUMENTS:
+        load_changes(loading, LIST_COMMANDS, value, place);
+        break;
+    case ID_URL_ARGUMENTS:
+        load_changes(loading, LIST_URLS, value, place);
         break;
     case ID_ASSERTIONS:
         load_assertions(loading, value, place);
@@ -363,7 +368,10 @@ struct policy *policy_load(const struct policy_source *sources, size_t count, co
     buf_init(&loading.message, (size_t)64 << 10);
     buf_init(&loading.pointer, (size_t)2 * LIMIT_POLICY_BYTES);
     buf_init(&loading.text, (size_t)4 * LIMIT_POLICY_BYTES);
-    bool good = load_sources(&loading);
+    json_init(&loading.loose);
+    loading.commands = command_reader_create();
+    ret_errors->failed = ret_errors->failed || loading.commands == NULL;
+    bool good = loading.commands != NULL && load_sources(&loading);
     load_place_errors(&loading);
     struct policy *policy = loading.policy;
     if (good && !ret_errors->failed && !(policy_seal(policy) && index_build(policy))) {
@@ -381,5 +389,7 @@ struct policy *policy_load(const struct policy_source *sources, size_t count, co
     buf_finish(&loading.message);
     buf_finish(&loading.pointer);
     buf_finish(&loading.text);
+    json_finish(&loading.loose);
+    command_reader_destroy(loading.commands);
     return policy;
 }

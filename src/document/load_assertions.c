@@ -1,4 +1,3 @@
-/* Reads the assertions of a document. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"
@@ -24,7 +23,7 @@ static void take_value(struct loading *loading, const struct key *key, const str
         assertion->name = load_symbol(loading, space, loaded.string);
         break;
     case ID_MATCH:
-        load_match(loading, &schema_assertion_match, value, place, space, &assertion->match, NULL);
+        load_match(loading, &schema_assertion_match, value, place, space, 0, &assertion->match, NULL);
         break;
     case ID_NEVER:
         assertion->never = (uint8_t)loaded.choice;

@@ -1,4 +1,3 @@
-/* Finds keys that stand twice in an object. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"

@@ -54,6 +54,12 @@ struct loading {
     struct intern prefix_texts;
     uint32_t *prefix_ids; /* by prefix_texts' numbers, minus one */
 
+    /* For patterns, and for the loose form of arguments. */
+    struct command_reader *commands;
+    struct json_doc loose;
+    bool any_tool; /* the match at hand says "tool": "*" */
+    uint32_t list[MATCH_LIST_MOST];
+
     struct buf message, pointer, text;
 };
 
@@ -111,12 +117,43 @@ struct loaded {
 MUST_USE bool load_value(struct loading *loading, const struct key *key, const struct json_value *value,
                          const struct place *place, struct loaded *ret_loaded);
 
+/* Reports "'KEY' must be EXPECTED, BUT" and gives false. */
+bool load_bad_value(struct loading *loading, const struct key *key, const struct json_value *value,
+                    const struct place *place, const char *but);
+
+/* ---- load_field.c ---- */
+
+/* What a match is loaded into, and of what kind of rule. */
+struct match_loading {
+    struct policy *into;
+    uint8_t effects; /* bits of enum key_effects: one, or 0 when the effect is not known */
+    bool assertion;  /* of an assertion: its arguments are compared exactly */
+    struct match *match;
+};
+
+/* Loads the value of a field of FIELD_TABLE, one or a list, into the match. Says whether it constrains anything; true
+ * after a report. */
+bool load_field(struct loading *loading, struct match_loading *match, const struct key *key,
+                const struct json_value *value, const struct place *place);
+
+/* ---- load_args.c ---- */
+
+/* Loads argEquals and argIn of a match; either may be NULL, and what is of another type is passed over. */
+void load_args(struct loading *loading, struct match_loading *match, const struct json_value *equals,
+               const struct json_value *lists, const struct place *place);
+
 /* ---- load_match.c ---- */
 
-/* Compiles a match into the symbols, args and prefixes of `into`. ret_tier is left alone where none is named;
- * it may be NULL where the table has none. Whether the match is good shows in the number of errors. */
+/* Compiles a match into the symbols, args, prefixes and patterns of `into`, for a rule of an effect (bits of enum
+ * key_effects, 0 when it is not known). What it says beside its match goes into `ret_said`, which is left alone where
+ * nothing is said; it may be NULL where the table has no tier. Whether the match is good shows in the number of errors. */
+struct match_said {
+    uint8_t *tier;  /* enum tier */
+    uint8_t *looks; /* RULE_ANY_TOOL is added for "tool": "*" */
+};
 void load_match(struct loading *loading, const struct key_table *table, const struct json_value *object,
-                const struct place *place, struct policy *into, struct match *ret_match, uint8_t *ret_tier);
+                const struct place *place, struct policy *into, uint8_t effects, struct match *ret_match,
+                const struct match_said *ret_said);
 
 /* ---- load_rule.c ---- */
 

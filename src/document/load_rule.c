@@ -1,4 +1,3 @@
-/* Reads one rule. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"
@@ -44,7 +43,7 @@ static void take_effect(struct loading *loading, uint32_t effect, const struct j
 }
 
 static void take_value(struct loading *loading, const struct key *key, const struct json_value *value,
-                       const struct place *place, struct rule *rule)
+                       const struct place *place, uint8_t effects, struct rule *rule)
 {
     struct loaded loaded = {0};
     if (!load_value(loading, key, value, place, &loaded)) {
@@ -58,13 +57,17 @@ static void take_value(struct loading *loading, const struct key *key, const str
         take_effect(loading, loaded.choice, value, place, rule);
         break;
     case ID_MATCH:
-        load_match(loading, &schema_match, value, place, loading->policy, &rule->match, &rule->tier);
+        load_match(loading, &schema_match, value, place, loading->policy, effects, &rule->match,
+                   &(struct match_said){&rule->tier, &rule->looks});
         break;
     case ID_PRIORITY:
         rule->priority = (int32_t)loaded.integer;
         break;
     case ID_REASON:
         rule->reason = load_symbol(loading, loading->policy, loaded.string);
+        break;
+    case ID_TELL:
+        rule->tell = load_symbol(loading, loading->policy, loaded.string);
         break;
     case ID_TTL:
         rule->ttl_ms = (uint32_t)loaded.integer;
@@ -128,8 +131,10 @@ static void report_other_effect(struct loading *loading, const struct key *key, 
                                 const struct place *place)
 {
     buf_printf(load_message(loading),
-               "unknown key '%s': only '%s' rules have it, so leave it out or change the effect", key->name,
-               key->effects == KEY_DENY ? "deny" : "require_approval");
+               "unknown key '%s': only %s rules have it, so leave it out or change the effect", key->name,
+               key->effects == KEY_DENY               ? "'deny'"
+               : key->effects == KEY_REQUIRE_APPROVAL ? "'require_approval'"
+                                                      : "'deny' and 'require_approval'");
     load_report(loading, "unknown-key", name->offset, place);
 }
 
@@ -153,7 +158,7 @@ static void load_members(struct loading *loading, const struct json_value *objec
         if (key == NULL) {
             report_unknown_key(loading, &schema_rule, name, &here);
         } else if (key->effects == KEY_EVERY_EFFECT || (key->effects & effects) != 0) {
-            take_value(loading, key, json_member_value(name), &here, rule);
+            take_value(loading, key, json_member_value(name), &here, effects, rule);
         } else if (effects != 0) {
             report_other_effect(loading, key, name, &here);
         }

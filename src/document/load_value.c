@@ -1,4 +1,3 @@
-/* Reads single values of a document, with an error at their place. */
 #include "document/load_internal.h"
 
 #include "base/utf8.h"
@@ -9,9 +8,7 @@ static bool has_type(enum key_type type, uint8_t json_type)
     switch (type) {
     case KEY_STRING:
     case KEY_CHOICE:
-    case KEY_NAME:
-    case KEY_PREFIX:
-    case KEY_COMPONENT:
+    case KEY_FIELD: /* of one value; lists are load_match.c's */
         return json_type == JSON_STRING;
     case KEY_INTEGER:
         return json_type == JSON_NUMBER;
@@ -23,6 +20,7 @@ static bool has_type(enum key_type type, uint8_t json_type)
     case KEY_ASSERTIONS:
         return json_type == JSON_ARRAY;
     case KEY_ARGS:
+    case KEY_ARG_LISTS:
     case KEY_MATCH:
     case KEY_CHANGES:
         return json_type == JSON_OBJECT;
@@ -30,8 +28,8 @@ static bool has_type(enum key_type type, uint8_t json_type)
     return false;
 }
 
-static bool bad_value(struct loading *loading, const struct key *key, const struct json_value *value,
-                      const struct place *place, const char *but)
+bool load_bad_value(struct loading *loading, const struct key *key, const struct json_value *value,
+                    const struct place *place, const char *but)
 {
     buf_printf(load_message(loading), "'%s' must be %s%s%s", key->name, key->expected, but[0] ? ", " : "",
                but);
@@ -46,7 +44,7 @@ static bool string_value(struct loading *loading, const struct key *key, const s
     /* No string has more characters than bytes: most need no counting. */
     size_t count = key->max != 0 && text.len > (size_t)key->max ? utf8_count(text) : text.len;
     if (count < (size_t)key->min) {
-        return bad_value(loading, key, value, place, "not an empty one");
+        return load_bad_value(loading, key, value, place, "not an empty one");
     }
     if (key->max != 0 && count > (size_t)key->max) {
         buf_printf(load_message(loading), "'%s' must be %s; it has %zu: shorten it", key->name, key->expected,
@@ -63,9 +61,9 @@ static bool integer_value(struct loading *loading, const struct key *key, const 
     int64_t integer = 0;
     switch (json_number_int(json_str(value), &integer)) {
     case JSON_INT_FRACTION:
-        return bad_value(loading, key, value, place, "not a fraction");
+        return load_bad_value(loading, key, value, place, "not a fraction");
     case JSON_INT_RANGE:
-        return bad_value(loading, key, value, place, "");
+        return load_bad_value(loading, key, value, place, "");
     case JSON_INT_OK:
         break;
     }
@@ -105,7 +103,7 @@ static bool choice_value(struct loading *loading, const struct key *key, const s
 static bool choices_value(struct loading *loading, const struct key *key, const struct json_value *array,
                           const struct place *place, uint32_t *ret_choices)
 {
-    bool good = array->count != 0 || bad_value(loading, key, array, place, "not an empty one");
+    bool good = array->count != 0 || load_bad_value(loading, key, array, place, "not an empty one");
     struct key one = *key;
     one.type = KEY_CHOICE;
     one.expected = "an array of strings";
@@ -121,38 +119,6 @@ static bool choices_value(struct loading *loading, const struct key *key, const 
     return good;
 }
 
-/* Names are compared byte for byte: a pattern would match nothing, and its author believe that it does. */
-static bool name_value(struct loading *loading, const struct key *key, const struct json_value *value,
-                       const struct place *place)
-{
-    struct slice text = json_str(value);
-    if (!string_value(loading, key, value, place)) {
-        return false;
-    }
-    if (memchr(text.ptr, '*', text.len) == NULL && memchr(text.ptr, '?', text.len) == NULL) {
-        return true;
-    }
-    buf_printf(load_message(loading),
-               "'%s' knows no '*' or '?', names are compared byte for byte: use 'toolPrefix' for tools whose "
-               "names begin alike, 'server' for all tools of a server",
-               key->name);
-    load_report(loading, "bad-value", value->offset, place);
-    return false;
-}
-
-static bool is_component(struct slice text)
-{
-    size_t stars = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        stars += text.ptr[i] == '*';
-    }
-    if (text.len == 0 || memchr(text.ptr, '/', text.len) != NULL || slice_is(text, ".") ||
-        slice_is(text, "..") || slice_is(text, "*")) {
-        return false;
-    }
-    return stars == 0 || (stars == 1 && (text.ptr[0] == '*' || text.ptr[text.len - 1] == '*'));
-}
-
 bool load_value(struct loading *loading, const struct key *key, const struct json_value *value,
                 const struct place *place, struct loaded *ret_loaded)
 {
@@ -165,7 +131,6 @@ bool load_value(struct loading *loading, const struct key *key, const struct jso
     ret_loaded->string = value->type == JSON_STRING ? json_str(value) : (struct slice){"", 0};
     switch ((enum key_type)key->type) {
     case KEY_STRING:
-    case KEY_PREFIX:
         return string_value(loading, key, value, place);
     case KEY_INTEGER:
         return integer_value(loading, key, value, place, &ret_loaded->integer);
@@ -173,14 +138,13 @@ bool load_value(struct loading *loading, const struct key *key, const struct jso
         return choice_value(loading, key, value, place, &ret_loaded->choice);
     case KEY_CHOICES:
         return choices_value(loading, key, value, place, &ret_loaded->choice);
-    case KEY_NAME:
-        return name_value(loading, key, value, place);
-    case KEY_COMPONENT:
-        return is_component(json_str(value)) || bad_value(loading, key, value, place, "");
+    case KEY_FIELD:
+        return key->choices == NULL || choice_value(loading, key, value, place, &ret_loaded->choice);
     case KEY_BOOLEAN:
         ret_loaded->boolean = value->type == JSON_TRUE;
         return true;
     case KEY_ARGS:
+    case KEY_ARG_LISTS:
     case KEY_MATCH:
     case KEY_RULES:
     case KEY_STRINGS:

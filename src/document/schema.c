@@ -1,4 +1,3 @@
-/* The tables of what a policy document may hold. */
 #include "document/schema.h"
 
 #include "document/document.h"
@@ -51,6 +50,20 @@ static const struct key document_keys[] = {
      .help =
          "Names of top-level arguments that stand for a whole directory tree, by tool's name, SERVER/TOOL "
          "or *. A name is added, -name is taken away."},
+    {.name = "commandArguments",
+     .id = ID_COMMAND_ARGUMENTS,
+     .type = KEY_CHANGES,
+     .expected = "an object of string arrays such as {\"run\": [\"script\"]}",
+     .help = "Names of arguments that are shell commands, by tool's name, SERVER/TOOL, SERVER/* or *. A name "
+             "is added, "
+             "-name is taken away."},
+    {.name = "urlArguments",
+     .id = ID_URL_ARGUMENTS,
+     .type = KEY_CHANGES,
+     .expected = "an object of string arrays such as {\"fetch\": [\"site\"]}",
+     .help = "Names of arguments that are URLs, by tool's name, SERVER/TOOL, SERVER/* or *. A name is added, "
+             "-name is "
+             "taken away."},
     {.name = "policy",
      .id = ID_POLICY,
      .type = KEY_RULES,
@@ -101,6 +114,15 @@ static const struct key rule_keys[] = {
      .max = LIMIT_REASON_CHARS,
      .expected = "a string of 1 to 200 characters",
      .help = "Why the call is denied, for the people who operate the gate. The agent never sees it."},
+    {.name = "tell",
+     .id = ID_TELL,
+     .type = KEY_STRING,
+     .effects = KEY_DENY | KEY_REQUIRE_APPROVAL,
+     .min = 1,
+     .max = LIMIT_REASON_CHARS,
+     .expected = "a string of 1 to 200 characters",
+     .help = "What the agent is told beside a denial, word for word. Without it the agent learns nothing of "
+             "the rule."},
     {.name = "ttlMs",
      .id = ID_TTL,
      .type = KEY_INTEGER,
@@ -125,8 +147,10 @@ static const struct key rule_keys[] = {
      .effects = KEY_REQUIRE_APPROVAL,
      .choices = schema_scopes,
      .fallback = "\"session\"",
-     .expected = "one of 'session' and 'call'",
-     .help = "What an approval covers."},
+     .expected = "one of 'session', 'call' and 'once'",
+     .help = "The most that an approval covers: every call of the rule in the session, this very call, or "
+             "this call one "
+             "time."},
     {.name = "priority",
      .id = ID_PRIORITY,
      .type = KEY_INTEGER,
@@ -144,63 +168,32 @@ static const struct key rule_keys[] = {
      .help = "For people; nothing reads it."},
 };
 
-#define NAME_EXPECTED "a non-empty string"
-
 /* An assertion's match has all but the last: calls have no tier, so neither has what is said of them. */
+#define FIELD_KEY(field_name, member, key_name, field_type, field_looks, may_list, is_expected, help_text)   \
+    {.name = key_name,                                                                                       \
+     .id = ID_FIELD,                                                                                         \
+     .type = KEY_FIELD,                                                                                      \
+     .field = FIELD_##field_name,                                                                            \
+     .min = 1,                                                                                               \
+     .choices = FIELD_##field_name == FIELD_ACTOR ? schema_actors : NULL,                                    \
+     .expected = is_expected,                                                                                \
+     .help = help_text},
 static const struct key match_keys[] = {
-    {.name = "tool",
-     .id = ID_TOOL,
-     .type = KEY_NAME,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "The tool's name, byte for byte."},
-    {.name = "toolPrefix",
-     .id = ID_TOOL_PREFIX,
-     .type = KEY_NAME,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "What the tool's name begins with. Not beside `tool`."},
-    {.name = "server",
-     .id = ID_SERVER,
-     .type = KEY_NAME,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "The MCP server's name, byte for byte."},
-    {.name = "channel",
-     .id = ID_CHANNEL,
-     .type = KEY_STRING,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "The session's channel, byte for byte."},
-    {.name = "thread_ts",
-     .id = ID_THREAD,
-     .type = KEY_STRING,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "The session's thread, byte for byte."},
-    {.name = "actor",
-     .id = ID_ACTOR,
-     .type = KEY_CHOICE,
-     .choices = schema_actors,
-     .expected = "one of 'session_owner' and 'claude_process'",
-     .help = "Who makes the call."},
-    {.name = "pathPrefix",
-     .id = ID_PATH_PREFIX,
-     .type = KEY_PREFIX,
-     .min = 1,
-     .expected = NAME_EXPECTED,
-     .help = "A file or directory: a path of the call is it or lies below it, links followed."},
-    {.name = "pathComponent",
-     .id = ID_PATH_COMPONENT,
-     .type = KEY_COMPONENT,
-     .min = 1,
-     .expected = "one file name such as '.env', or one with a single '*' at its start or its end",
-     .help = "A component of the call's path is this name, or ends (*x) or begins (x*) with it."},
-    {.name = "argEquals",
-     .id = ID_ARG_EQUALS,
-     .type = KEY_ARGS,
-     .expected = "an object such as {\"force\": true}",
-     .help = "Top-level arguments and the exact value that each must have."},
+    FIELD_TABLE(FIELD_KEY)
+#undef FIELD_KEY
+        {.name = "argEquals",
+         .id = ID_ARG_EQUALS,
+         .type = KEY_ARGS,
+         .expected = "an object such as {\"force\": true}",
+         .help = "Top-level arguments and the value that each must have: exactly in an auto_approve; in a "
+                 "deny or "
+                 "require_approval as servers read it, so that true is also \"true\", \"yes\" and 1."},
+    {.name = "argIn",
+     .id = ID_ARG_IN,
+     .type = KEY_ARG_LISTS,
+     .expected = "an object of lists such as {\"branch\": [\"main\", \"release\"]}",
+     .help = "Top-level arguments and lists of values of which each must have one, compared as under "
+             "`argEquals`."},
     {.name = "tier",
      .id = ID_TIER,
      .type = KEY_CHOICE,

@@ -17,10 +17,9 @@ enum key_type {
     KEY_BOOLEAN,
     KEY_CHOICE,    /* a string, one of choices */
     KEY_CHOICES,   /* a non-empty array of them */
-    KEY_NAME,      /* a non-empty string without `*` and `?` */
-    KEY_PREFIX,    /* pathPrefix */
-    KEY_COMPONENT, /* pathComponent */
+    KEY_FIELD,     /* a match field with values of its own: key.field says which */
     KEY_ARGS,      /* argEquals: an object, whatever it holds */
+    KEY_ARG_LISTS, /* argIn: an object of lists */
     KEY_MATCH,
     KEY_RULES,
     KEY_STRINGS, /* an array of non-empty strings */
@@ -47,6 +46,8 @@ enum key_id {
     ID_REQUIRED,
     ID_PATH_ARGUMENTS,
     ID_TREE_ARGUMENTS,
+    ID_COMMAND_ARGUMENTS,
+    ID_URL_ARGUMENTS,
     ID_ASSERTIONS,
     /* of a rule */
     ID_ID,
@@ -55,19 +56,14 @@ enum key_id {
     ID_PRIORITY,
     ID_COMMENT,
     ID_REASON,
+    ID_TELL,
     ID_TTL,
     ID_APPROVERS,
     ID_SCOPE,
     /* of a match */
-    ID_TOOL,
-    ID_TOOL_PREFIX,
-    ID_SERVER,
-    ID_CHANNEL,
-    ID_THREAD,
-    ID_ACTOR,
-    ID_PATH_PREFIX,
-    ID_PATH_COMPONENT,
+    ID_FIELD, /* key.field says which */
     ID_ARG_EQUALS,
+    ID_ARG_IN,
     ID_TIER,
     /* of an assertion */
     ID_NAME,
@@ -80,6 +76,7 @@ struct key {
     uint8_t id;      /* enum key_id */
     uint8_t type;    /* enum key_type */
     uint8_t effects; /* enum key_effects; for rules */
+    uint8_t field;   /* enum match_field; of KEY_FIELD */
     bool required;   /* of the rules that have it */
     int64_t min, max;
     const struct choice *choices;

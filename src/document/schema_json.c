@@ -34,21 +34,64 @@ static void write_string(struct buf *buf, const struct key *key)
     }
 }
 
+/* One value of a match field. */
+static void write_field_value(struct buf *buf, const struct key *key)
+{
+    switch ((enum field_type)field_table[key->field].type) {
+    case FIELD_TYPE_ACTOR:
+        write_choices(buf, key->choices);
+        return;
+    case FIELD_TYPE_NAME:
+        write_string(buf, key);
+        buf_printf(buf, ",\"pattern\":\"^[^*?]*$%s\"", key->field == FIELD_TOOL ? "|^\\\\*$" : "");
+        return;
+    case FIELD_TYPE_NAME_PREFIX:
+        write_string(buf, key);
+        buf_text(buf, ",\"pattern\":\"^[^*?]*$\"");
+        return;
+    case FIELD_TYPE_COMPONENT:
+        buf_text(buf, "\"type\":\"string\",\"pattern\":\"^(?!\\\\.{1,2}$)(\\\\*[^*/]+|[^*/]+\\\\*?)$\"");
+        return;
+    case FIELD_TYPE_WORD:
+        write_string(buf, key);
+        buf_text(buf, ",\"not\":{\"const\":\"*\"}");
+        return;
+    default:
+        write_string(buf, key);
+        return;
+    }
+}
+
+static void write_field(struct buf *buf, const struct key *key)
+{
+    if (!field_table[key->field].list) {
+        write_field_value(buf, key);
+        return;
+    }
+    buf_text(buf, "\"anyOf\":[{");
+    write_field_value(buf, key);
+    buf_printf(buf, "},{\"type\":\"array\",\"minItems\":1,\"maxItems\":%u,\"uniqueItems\":true,\"items\":{",
+               MATCH_LIST_MOST);
+    write_field_value(buf, key);
+    buf_text(buf, "}}]");
+}
+
 /* What a key's value may be. */
 static void write_type(struct buf *buf, const struct key *key)
 {
     static const char strings[] = "\"type\":\"array\",\"items\":{\"type\":\"string\",\"minLength\":1}";
     switch ((enum key_type)key->type) {
     case KEY_STRING:
-    case KEY_PREFIX:
         write_string(buf, key);
         break;
-    case KEY_NAME:
-        write_string(buf, key);
-        buf_text(buf, ",\"pattern\":\"^[^*?]*$\"");
+    case KEY_FIELD:
+        write_field(buf, key);
         break;
-    case KEY_COMPONENT:
-        buf_text(buf, "\"type\":\"string\",\"pattern\":\"^(?!\\\\.{1,2}$)(\\\\*[^*/]+|[^*/]+\\\\*?)$\"");
+    case KEY_ARG_LISTS:
+        buf_printf(buf,
+                   "\"type\":\"object\",\"minProperties\":1,\"additionalProperties\":{\"type\":\"array\","
+                   "\"minItems\":1,\"maxItems\":%u,\"uniqueItems\":true}",
+                   MATCH_LIST_MOST);
         break;
     case KEY_INTEGER:
         buf_printf(buf, "\"type\":\"integer\",\"minimum\":%lld,\"maximum\":%lld", (long long)key->min,
@@ -142,7 +185,8 @@ static void write_properties(struct buf *buf, const struct key_table *table, uin
 }
 
 static const char tool_or_prefix[] =
-    ",\"additionalProperties\":false,\"not\":{\"required\":[\"tool\",\"toolPrefix\"]}";
+    ",\"additionalProperties\":false,\"not\":{\"anyOf\":[{\"required\":[\"tool\",\"toolPrefix\"]},"
+    "{\"required\":[\"command\",\"commandPrefix\"]}]}";
 
 /* A rule's match must constrain something. */
 static void write_match(struct buf *buf)

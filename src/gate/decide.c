@@ -1,4 +1,3 @@
-/* Decides a call that has been read: its readings, the facts, the evaluation. */
 #include "gate/decide.h"
 
 #include "journal/journal.h"
@@ -70,7 +69,10 @@ struct decision decide(struct decider *decider, const struct policy *policy, con
                        const struct approvals *approvals)
 {
     decider->hashed = false;
-    switch (readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, NULL,
+    /* The call's own paths are read whatever the rules: people are shown them, and the journal keeps them. */
+    struct reading_interest interest = policy->interest;
+    interest.classes |= 1u << READING_FIELD_PATH;
+    switch (readings_make(&decider->readings, call, base, policy->arguments, policy->prefixes, &interest,
                           readings_flags)) {
     case READINGS_OK:
         break;

@@ -1,6 +1,5 @@
 /* The rules that requests and grants name: found by id, compared by digest. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "gate/judge_internal.h"
 

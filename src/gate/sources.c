@@ -1,4 +1,3 @@
-/* Reads the policy files of a command, with the checks of their owner, mode and kind. */
 #include "gate/sources.h"
 
 #include "analysis/analysis.h"
@@ -10,7 +9,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,10 +1,8 @@
-/* Opens the state directory after checking whose it is. */
 #include "gate/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

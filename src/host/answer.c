@@ -1,6 +1,4 @@
 /* The words of a denial at a hook: what kind it is, and the rule's own words for the agent. SPEC.md section 10. */
-#include <string.h>
-
 #include "host/internal.h"
 
 void host_write_reason(struct buf *buf, enum denial denial, struct slice tell)

@@ -2,8 +2,6 @@
  *
  * Code 2 is a deny whatever was printed. No opinion is an object without a permission: with its fail-closed
  * switch on, nothing at all would be an answer that cannot be read. */
-#include <string.h>
-
 #include "host/internal.h"
 
 #define DENY                                                                                                 \

@@ -1,11 +1,9 @@
-/* Prepares a hook's deny in advance, and prints it from a signal handler when nothing else works. */
 #include "host/emergency.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
  *
  * Its runner takes JSON on standard output whatever the exit code, and plain text of either stream as an
  * allow below code 2 and as a deny from there on: a deny goes out both ways. */
-#include <string.h>
-
 #include "host/internal.h"
 
 static const struct host_event events[] = {

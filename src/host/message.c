@@ -1,6 +1,4 @@
 /* Reading a host's message: what all hosts share. */
-#include <string.h>
-
 #include "host/internal.h"
 
 /* The input counts its depth from itself, one level down. */

@@ -2,8 +2,6 @@
  * anything but a clear no-deny.
  *
  * opencode has no hook that runs a program, so the shape of both messages is ours. */
-#include <string.h>
-
 #include "host/internal.h"
 
 static const struct host_event events[] = {

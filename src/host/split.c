@@ -1,6 +1,4 @@
 /* Where the flattened name of an MCP tool splits into server and tool. */
-#include <string.h>
-
 #include "host/internal.h"
 
 /* More ways than this to understand one name is no name. */

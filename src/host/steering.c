@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "host/internal.h"
 #include "host/toml.h"

@@ -1,8 +1,6 @@
 /* As much of TOML as single settings and names of tables take. */
 #include "host/toml.h"
 
-#include <string.h>
-
 struct slice toml_trimmed(struct slice s)
 {
     while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {

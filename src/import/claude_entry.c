@@ -1,6 +1,4 @@
 /* One entry of Claude Code's permission lists: `Tool`, `Tool(what)`, `mcp__SERVER__TOOL`. */
-#include <string.h>
-
 #include "import/claude_internal.h"
 
 /* ---- Whole tools ---- */

@@ -11,9 +11,10 @@ static inline struct decision decide(const struct policy *policy, const struct f
     if (!indexed) {
         return policy_scan(policy, facts, reading, approvals, NULL);
     }
-    enum match_field field = FIELD_ALL;
-    const struct rule *rule = index_find(policy, facts, reading, &field);
-    return policy_decide_found(policy, rule, field, facts, reading, approvals);
+    struct index_found found;
+    index_find(policy, facts, reading, &found);
+    return policy_conclude(policy, found.rule, found.field, &found.notes, found.end, facts, reading,
+                           approvals);
 }
 
 /* Each reading by itself; the strictest stands, among equals the first. */

@@ -1,5 +1,9 @@
 /* A call looked up in the words of an index, as far as the rules that are left need it. */
+#include "base/fold.h"
 #include "index/index_internal.h"
+#include "policy/loose.h"
+
+#define FOLDED_BYTES 256u /* most names of arguments are shorter */
 
 /* In a small policy there are no keys for a hash to be part of. */
 static inline struct facts_value value_of(const struct policy_index *index, enum facet facet, enum role role,
@@ -203,18 +207,10 @@ static bool may_be_atom(const struct policy_index *index, const struct json_valu
     return value->type != JSON_STRING || value->str_len + 2u <= index->words[ROLE_ATOM].longest;
 }
 
-/* One argument whose key some rule has. */
-static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
-                     const struct json_value *value)
+/* A value in the form of an argument's key; nothing when no rule has it. */
+static void take_value(struct facts *facts, const struct policy *policy, uint32_t key, struct slice text)
 {
     const struct policy_index *index = policy->index;
-    if (!may_be_atom(index, value)) {
-        return true;
-    }
-    struct slice text = text_of(facts, call, value);
-    if (text.ptr == NULL) {
-        return false;
-    }
     const struct word *word = words_find_atom(&index->words[ROLE_ATOM], key, text);
     if (word != NULL) {
         facts->args[facts->arg_count++] = index->atoms[word->id - 1];
@@ -223,7 +219,58 @@ static bool take_arg(struct facts *facts, const struct policy *policy, const str
         facts->atom_count += !mask_is_empty(atom.mask);
         facts->atom_mask = mask_or(facts->atom_mask, atom.mask);
     }
+}
+
+/* One argument whose key some rule has that compares exactly. */
+static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
+                     const struct json_value *value)
+{
+    if (!may_be_atom(policy->index, value)) {
+        return true;
+    }
+    struct slice text = text_of(facts, call, value);
+    if (text.ptr != NULL) {
+        take_value(facts, policy, key, text);
+    }
+    return text.ptr != NULL;
+}
+
+/* One argument whose folded key some rule has that compares loosely. */
+static bool take_loose_arg(struct facts *facts, const struct policy *policy, const struct call *call,
+                           uint32_t key, const struct json_value *value)
+{
+    struct slice text = text_as_written(call, value);
+    if (text.ptr == NULL || value->type != JSON_STRING || !loose_is_itself(json_str(value))) {
+        buf_reset(&facts->scratch);
+        loose_write(&facts->scratch, call->doc, value, &facts->text);
+        if (!buf_ok(&facts->scratch)) {
+            return false;
+        }
+        text = buf_slice_of(&facts->scratch);
+    }
+    take_value(facts, policy, key, text);
     return true;
+}
+
+/* The folded key of a name that some rule has, or NULL. A name that is much longer than all of them is none. No memory
+ * is for the caller to see in the scratch buffer. */
+static const struct word *find_loose_key(struct facts *facts, const struct words *keys, struct slice name)
+{
+    char folded[FOLDED_BYTES];
+    size_t len = 0;
+    if (keys->slots == 0 || name.len > 3 * (size_t)keys->longest) {
+        return NULL;
+    }
+    if (name.len > sizeof(folded)) {
+        buf_reset(&facts->scratch);
+        loose_write_key(&facts->scratch, name);
+        bool good = buf_ok(&facts->scratch);
+        return good ? words_find_rare(keys, slice_from(buf_slice_of(&facts->scratch), 1)) : NULL;
+    }
+    for (size_t at = 0; at < name.len;) {
+        folded[len++] = (char)fold_next(name, &at);
+    }
+    return words_find_rare(keys, (struct slice){folded, len});
 }
 
 /* Only arguments that some rule of `left` names are looked at. A value that no rule names can meet no rule's,
@@ -231,15 +278,16 @@ static bool take_arg(struct facts *facts, const struct policy *policy, const str
 static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call,
                       struct facts_mask left)
 {
-    const struct words *keys = &policy->index->words[ROLE_KEY];
-    if (call->input == NULL || keys->slots == 0) {
+    const struct words *keys = &policy->index->words[ROLE_KEY],
+                       *loose = &policy->index->words[ROLE_LOOSE_KEY];
+    if (call->input == NULL || (keys->slots == 0 && loose->slots == 0)) {
         return true;
     }
     facts->args = facts->few_args;
     facts->atoms = facts->few_atoms;
     if (call->input->count > FACTS_FEW) {
-        facts->args = arena_array(&facts->arena, call->input->count, sizeof(*facts->args));
-        facts->atoms = arena_array(&facts->arena, call->input->count, sizeof(*facts->atoms));
+        facts->args = arena_array(&facts->arena, 2 * (size_t)call->input->count, sizeof(*facts->args));
+        facts->atoms = arena_array(&facts->arena, 2 * (size_t)call->input->count, sizeof(*facts->atoms));
         if (facts->args == NULL || facts->atoms == NULL) {
             return false;
         }
@@ -251,9 +299,14 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
             !take_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;
         }
+        word = find_loose_key(facts, loose, json_str(key));
+        if (word != NULL && mask_meets(left, word_mask(loose, word)) &&
+            !take_loose_arg(facts, policy, call, word->id, json_member_value(key))) {
+            return false;
+        }
     }
     sort_args(facts->args, facts->arg_count);
-    return true;
+    return buf_ok(&facts->scratch);
 }
 
 /* ---- The thread ---- */

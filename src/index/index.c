@@ -1,9 +1,14 @@
 /* Looking a reading up in the index. Nothing here allocates. */
+#include <string.h>
+
 #include "index/index_internal.h"
 
 /* Prefixes and patterns of one path that some rule has. A path with more of them is left to the plain scan.
  */
 #define MOST_VALUES 128u
+
+/* Starts of one command: its first word and its first two, in two roles, and any. */
+#define MOST_STARTS 5u
 
 /* Lookups that wait for memory together. */
 #define BATCH 16u
@@ -27,9 +32,11 @@ struct search {
     unsigned key_count;
     uint32_t best; /* rank; order_count: none yet */
     enum match_field field;
+    struct policy_notes *notes;
     uint64_t budget; /* lookups that are left before a scan is no slower */
     bool overrun;
     struct facts_value prefixes[MOST_VALUES], components[MOST_VALUES];
+    struct facts_value commands[MOST_STARTS], hosts[MOST_VALUES];
 };
 
 /* ---- What a path offers ---- */
@@ -171,6 +178,73 @@ static void take_path(struct search *search, struct slice path, struct facts_mas
     take_step(search, &climb, path, begin, path.len, prefixes, components);
 }
 
+/* ---- What a command offers ---- */
+
+static void add_command(struct search *search, uint32_t id, struct facts_mask mask)
+{
+    struct offer *offer = &search->offers[FACET_COMMAND];
+    search->commands[offer->count++] = (struct facts_value){index_value_hash(FACET_COMMAND, id), mask};
+    offer->mask = mask_or(offer->mask, mask);
+}
+
+static void take_start(struct search *search, enum role role, struct slice text)
+{
+    const struct words *words = &search->policy->index->words[role];
+    const struct word *word = words_find_rare(words, text);
+    if (word != NULL) {
+        add_command(search, index_command_value(word->id, role == ROLE_NAME), word_mask(words, word));
+    }
+}
+
+/* The first two words as match_pattern.start has them; an empty text when they are longer than any of these. */
+static struct slice two_words(struct slice first, struct slice second, char room[PATTERN_START_BYTES])
+{
+    if (first.len + 1 + second.len > PATTERN_START_BYTES) {
+        return (struct slice){room, 0};
+    }
+    memcpy(room, first.ptr, first.len);
+    room[first.len] = '\0';
+    memcpy(room + first.len + 1, second.ptr, second.len);
+    return (struct slice){room, first.len + 1 + second.len};
+}
+
+static void take_command(struct search *search, const struct command *command)
+{
+    char room[PATTERN_START_BYTES];
+    struct slice first = command->first->text, name = first;
+    const char *slash = memrchr(first.ptr, '/', first.len);
+    if (slash != NULL) {
+        name = slice_from(first, (size_t)(slash - first.ptr) + 1);
+    }
+    add_command(search, COMMAND_ANY, search->policy->index->any_command);
+    take_start(search, ROLE_PROGRAM, first);
+    take_start(search, ROLE_NAME, name);
+    if (command->known > 1) {
+        struct slice second = command_word_at(command, 1)->text;
+        take_start(search, ROLE_PROGRAM, two_words(first, second, room));
+        take_start(search, ROLE_NAME, two_words(name, second, room));
+    }
+}
+
+/* ---- What a host offers ---- */
+
+static void take_host(struct search *search, struct slice host)
+{
+    const struct policy_index *index = search->policy->index;
+    const struct word *word = words_find_rare(&index->words[ROLE_HOST], host);
+    if (word != NULL) {
+        take_value(search, FACET_HOST, search->hosts, &index->words[ROLE_HOST], word);
+    }
+    for (size_t at = 0; at < host.len && index->words[ROLE_BELOW].slots != 0; at++) {
+        if (host.ptr[at] == '.' && at != 0) {
+            word = words_find_rare(&index->words[ROLE_BELOW], slice_from(host, at));
+            if (word != NULL) {
+                take_value(search, FACET_HOST, search->hosts, &index->words[ROLE_BELOW], word);
+            }
+        }
+    }
+}
+
 /* ---- Keys to rules ---- */
 
 static inline void consider(struct search *search, uint32_t rank)
@@ -184,6 +258,8 @@ static inline void consider(struct search *search, uint32_t rank)
     if (field == FIELD_ALL || field == FIELD_UNKNOWN) {
         search->best = rank;
         search->field = field;
+    } else if (field == FIELD_NOTED) {
+        policy_note(search->notes, &policy->rules[policy->order[rank]], rank);
     }
 }
 
@@ -278,6 +354,28 @@ __attribute__((noinline)) static void add_combinations(struct search *search, ui
     }
 }
 
+/* Every combination of the values of facets FACET_SINGLES + `facet` and on. */
+static void add_more_combinations(struct search *search, uint64_t hash, unsigned several, unsigned facet,
+                                  uint64_t bit)
+{
+    while (facet < FACET_COUNT - FACET_SINGLES && (several >> facet & 1) == 0) {
+        facet++;
+    }
+    if (facet == FACET_COUNT - FACET_SINGLES) {
+        add_key(search, hash);
+        return;
+    }
+    const struct offer *offer = &search->offers[FACET_SINGLES + facet];
+    for (size_t i = 0; i < offer->count && !search->overrun; i++) {
+        if (search->budget == 0) {
+            search->overrun = true;
+        } else if (is_in(&offer->list[i], bit)) {
+            search->budget--;
+            add_more_combinations(search, hash ^ offer->list[i].hash, several, facet + 1, bit);
+        }
+    }
+}
+
 /* Every value of one facet. */
 static void add_values(struct search *search, uint64_t hash, const struct offer *offer, uint64_t bit)
 {
@@ -303,13 +401,15 @@ static inline void add_shape(struct search *search, const struct shape *shape, u
         add_key(search, hash);
     } else if ((several & (several - 1)) == 0) {
         add_values(search, hash, &search->offers[FACET_SINGLES + __builtin_ctz(several)], bit);
-    } else {
+    } else if (several < 16) {
         add_combinations(search, hash, several, bit);
+    } else {
+        add_more_combinations(search, hash, several, 0, bit);
     }
 }
 
 /* Whether the call has a value for each facet of a shape. */
-static bool has_all(const struct search *search, uint8_t facets)
+static bool has_all(const struct search *search, uint32_t facets)
 {
     for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
         bool has =
@@ -385,6 +485,29 @@ static struct facts_mask left_by_path(struct search *search, struct facts_mask l
     return mask_left(left, index, FACET_COMPONENT, search->offers[FACET_COMPONENT].mask);
 }
 
+/* What the command and the host of a reading leave. An unreadable command is left to the plain scan, where there are
+ * rules that would note it; of a host that cannot be read there is a view. */
+static struct facts_mask left_by_command(struct search *search, struct facts_mask left)
+{
+    const struct policy_index *index = search->policy->index;
+    const struct reading *reading = search->reading;
+    bool known = !search->facts->input_unknown;
+    search->offers[FACET_COMMAND] = (struct offer){search->commands, 0, {0, 0}};
+    search->offers[FACET_HOST] = (struct offer){search->hosts, 0, {0, 0}};
+    if (known && reading->command != NULL && mask_meets(left, index->with[FACET_COMMAND])) {
+        if (reading->command->command->first == NULL) {
+            search->overrun = true;
+        } else {
+            take_command(search, reading->command->command);
+        }
+    }
+    if (known && reading->host_kind == READING_HOST && mask_meets(left, index->with[FACET_HOST])) {
+        take_host(search, reading->host);
+    }
+    left = mask_left(left, index, FACET_COMMAND, search->offers[FACET_COMMAND].mask);
+    return mask_left(left, index, FACET_HOST, search->offers[FACET_HOST].mask);
+}
+
 static void start_keys(struct search *search)
 {
     const struct facts *facts = search->facts;
@@ -406,20 +529,50 @@ static void start_keys(struct search *search)
     search->budget = search->policy->order_count / 4 + 4 * BATCH;
 }
 
+static bool path_unreadable(const struct reading *reading)
+{
+    return reading->kind != READING_PATH && reading->kind != READING_NO_PATH;
+}
+
+static bool host_unreadable(const struct reading *reading)
+{
+    return reading->host_kind != READING_HOST && reading->host_kind != READING_NO_HOST;
+}
+
+/* Beside VIEW_ALL: the rules that look at what cannot be read, or is not known. */
+static void search_views(struct search *search)
+{
+    const struct reading *reading = search->reading;
+    bool path = path_unreadable(reading), host = host_unreadable(reading);
+    if (search->facts->input_unknown) {
+        search_view(search, VIEW_UNKNOWN);
+        return;
+    }
+    if ((path && host) || (reading->aside && (path || host))) {
+        search->overrun = true; /* rare, and such rules need not end the evaluation */
+        return;
+    }
+    if (path || host) {
+        search_view(search, path ? VIEW_UNREADABLE : VIEW_HOST);
+    }
+    if (reading->command != NULL && reading->command->command->known == 1 &&
+        (reading->command->command->flags & COMMAND_OPEN) != 0) {
+        search_view(search, VIEW_OPEN);
+    }
+}
+
 static void find_by_keys(struct search *search)
 {
     struct facts_mask left =
         mask_left(search->name->mask, search->policy->index, FACET_ATOM, search->facts->atom_mask);
     left = left_by_path(search, left);
+    left = left_by_command(search, left);
     start_keys(search);
     if (!search->overrun) {
         search_all(search, left.low);
     }
-    if (!search->overrun && search->facts->input_unknown) {
-        search_view(search, VIEW_UNKNOWN);
-    } else if (!search->overrun && search->reading->kind != READING_PATH &&
-               search->reading->kind != READING_NO_PATH) {
-        search_view(search, VIEW_UNREADABLE);
+    if (!search->overrun) {
+        search_views(search);
     }
     look_up(search);
     for (uint32_t rank = 0; search->overrun && rank < search->best; rank++) {
@@ -428,8 +581,9 @@ static void find_by_keys(struct search *search)
 }
 
 static void start(struct search *search, const struct policy *policy, const struct facts *facts,
-                  const struct reading *reading)
+                  const struct reading *reading, struct policy_notes *notes)
 {
+    search->notes = notes;
     search->policy = policy;
     search->facts = facts;
     search->name = &facts->names[reading->name];
@@ -439,68 +593,104 @@ static void start(struct search *search, const struct policy *policy, const stru
     search->overrun = false;
 }
 
-static const struct rule *find_in_large(const struct policy *policy, const struct facts *facts,
-                                        const struct reading *reading, enum match_field *ret_field)
+static void find_in_large(const struct policy *policy, const struct facts *facts,
+                          const struct reading *reading, struct index_found *ret_found)
 {
     struct search search;
-    start(&search, policy, facts, reading);
+    start(&search, policy, facts, reading, &ret_found->notes);
     find_by_keys(&search);
-    *ret_field = search.field;
-    return search.best == policy->order_count ? NULL : &policy->rules[policy->order[search.best]];
+    ret_found->field = search.field;
+    ret_found->end = search.best;
+    ret_found->rule = search.best == policy->order_count ? NULL : &policy->rules[policy->order[search.best]];
 }
 
 /* ---- Small policies ---- */
 
 /* Apart, so that the room for a search is only taken where there is one. */
-__attribute__((noinline)) static struct facts_mask small_left_by_path(const struct policy *policy,
-                                                                      const struct facts *facts,
-                                                                      const struct reading *reading,
-                                                                      struct facts_mask left)
+__attribute__((noinline)) static struct facts_mask small_left_by_places(const struct policy *policy,
+                                                                        const struct facts *facts,
+                                                                        const struct reading *reading,
+                                                                        struct facts_mask left)
 {
     struct search search;
-    start(&search, policy, facts, reading);
-    return left_by_path(&search, left);
+    start(&search, policy, facts, reading, NULL);
+    if (reading->kind == READING_PATH && !mask_is_few(left)) {
+        left = left_by_path(&search, left);
+    }
+    struct facts_mask few = left_by_command(&search, left);
+    /* What is said of an unreadable command, or of one that is open, or of a host that cannot be read, is not asked
+     * here: such rules stay. */
+    bool command = reading->command != NULL &&
+                   (search.overrun || (reading->command->command->flags & COMMAND_OPEN) != 0);
+    if (command || host_unreadable(reading)) {
+        const struct facts_mask *with = policy->index->with;
+        struct facts_mask stay = mask_and(left, command ? with[FACET_COMMAND] : (struct facts_mask){0, 0});
+        few = mask_or(few, stay);
+        few = mask_or(few, host_unreadable(reading) ? mask_and(left, with[FACET_HOST])
+                                                    : (struct facts_mask){0, 0});
+    }
+    return few;
 }
 
-/* The rules that may end the evaluation. Of a reading that is not known whole, more is left than of one that
- * is: there a field that cannot be judged counts as met. */
+/* The rules that may end the evaluation, or be noted. Of a reading that is not known whole, more is left than of one
+ * that is: there a field that cannot be judged counts as met. */
 static struct facts_mask small_left(const struct policy *policy, const struct facts *facts,
                                     const struct reading *reading)
 {
     const struct policy_index *index = policy->index;
-    struct facts_mask left = facts->names[reading->name].mask;
+    struct facts_mask left = facts->names[reading->name].mask, none = {0, 0};
     if (facts->input_unknown) {
         return left;
     }
     left = mask_left(left, index, FACET_ATOM, facts->atom_mask);
     if (reading->kind == READING_NO_PATH) {
-        left = mask_left(left, index, FACET_PREFIX, (struct facts_mask){0, 0});
-        return mask_left(left, index, FACET_COMPONENT, (struct facts_mask){0, 0});
+        left = mask_left(left, index, FACET_PREFIX, none);
+        left = mask_left(left, index, FACET_COMPONENT, none);
     }
-    bool many = reading->kind == READING_PATH && !mask_is_few(left);
-    return many ? small_left_by_path(policy, facts, reading, left) : left;
+    if (reading->command == NULL) {
+        left = mask_left(left, index, FACET_COMMAND, none);
+    }
+    if (reading->host_kind == READING_NO_HOST) {
+        left = mask_left(left, index, FACET_HOST, none);
+    }
+    bool places =
+        reading->kind == READING_PATH || reading->command != NULL || reading->host_kind != READING_NO_HOST;
+    return places && !mask_is_few(left) ? small_left_by_places(policy, facts, reading, left) : left;
 }
 
-static const struct rule *find_in_small(const struct policy *policy, const struct facts *facts,
-                                        const struct reading *reading, enum match_field *ret_field)
+static void find_in_small(const struct policy *policy, const struct facts *facts,
+                          const struct reading *reading, struct index_found *ret_found)
 {
     struct facts_mask left = small_left(policy, facts, reading);
     const uint32_t *order = policy->order;
-    for (unsigned half = 0; half < 2; half++, order += 64) {
+    for (unsigned half = 0; half < 2; half++) {
         for (uint64_t bits = half == 0 ? left.low : left.high; bits != 0; bits &= bits - 1) {
-            const struct rule *rule = &policy->rules[order[__builtin_ctzll(bits)]];
-            *ret_field = policy_match(policy, rule, facts, reading);
-            if (*ret_field == FIELD_ALL || *ret_field == FIELD_UNKNOWN) {
-                return rule;
+            uint32_t rank = half * 64 + (uint32_t)__builtin_ctzll(bits);
+            const struct rule *rule = &policy->rules[order[rank]];
+            enum match_field field = policy_match(policy, rule, facts, reading);
+            if (field == FIELD_ALL || field == FIELD_UNKNOWN) {
+                ret_found->rule = rule;
+                ret_found->field = field;
+                ret_found->end = rank;
+                return;
+            }
+            if (field == FIELD_NOTED) {
+                policy_note(&ret_found->notes, rule, rank);
             }
         }
     }
-    return NULL;
+    ret_found->rule = NULL;
+    ret_found->field = FIELD_ALL;
+    ret_found->end = policy->order_count;
 }
 
-const struct rule *index_find(const struct policy *policy, const struct facts *facts,
-                              const struct reading *reading, enum match_field *ret_field)
+void index_find(const struct policy *policy, const struct facts *facts, const struct reading *reading,
+                struct index_found *ret_found)
 {
-    return policy->index->small ? find_in_small(policy, facts, reading, ret_field)
-                                : find_in_large(policy, facts, reading, ret_field);
+    ret_found->notes.any = false;
+    if (policy->index->small) {
+        find_in_small(policy, facts, reading, ret_found);
+    } else {
+        find_in_large(policy, facts, reading, ret_found);
+    }
 }

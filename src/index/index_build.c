@@ -1,46 +1,9 @@
 /* Making the index of a policy whose rules are grouped and in order. */
 #include <stdlib.h>
 
-#include "index/index_internal.h"
+#include <string.h>
 
-/* One rule in one view. */
-struct entry {
-    uint32_t key;
-    uint32_t rank; /* and the view, above RANK_BITS */
-};
-#define RANK_BITS 28u
-#define RANK_MASK ((1u << RANK_BITS) - 1)
-
-/* The strings of one role. */
-struct marks {
-    struct facts_mask *masks; /* by symbol, prefix or atom: the rules that have it; NULL: none has any */
-    uint32_t *ids;            /* of those with a mask */
-    uint32_t count;
-};
-
-/* What is needed only until the index stands. */
-struct build {
-    struct policy *policy;
-    struct policy_index *index;
-    uint32_t *atom_of; /* by place in policy->args */
-    uint32_t *uses;    /* by atom: how many rules have it */
-    uint32_t *pivots;  /* by rank: the atom that is part of the key, or 0 */
-    struct marks marks[ROLE_COUNT];
-    uint16_t shape_of[VIEW_COUNT][1u << FACET_COUNT]; /* number + 1 in index->shapes */
-    struct entry *entries, *sorted;
-    uint32_t entry_count;
-    uint32_t settled, key_count, listed, slot; /* how far the table of keys is */
-};
-
-static const struct rule *rule_at(const struct build *build, uint32_t rank)
-{
-    return &build->policy->rules[build->policy->order[rank]];
-}
-
-static void *array_of(size_t count, size_t size)
-{
-    return calloc(count + 1, size);
-}
+#include "index/build_internal.h"
 
 /* ---- Atoms ---- */
 
@@ -49,49 +12,79 @@ static uint32_t atom_slot(const struct match_arg *atom, uint32_t mask)
     return (uint32_t)(index_mix((uint64_t)atom->key << 32 | atom->value) >> 32) & mask;
 }
 
-/* Numbers the different arguments of all rules and counts how many rules have each. */
+/* How many different arguments the rules may have, values of lists counted each. */
+static uint32_t count_atoms(const struct policy *policy)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < policy->arg_count; i++) {
+        count += match_values(policy, &policy->args[i].value).count;
+    }
+    return count > (1u << 30) ? 1u << 30 : (uint32_t)count;
+}
+
+static uint32_t number_atom(struct build *build, struct match_arg atom)
+{
+    struct policy_index *index = build->index;
+    uint32_t slot = atom_slot(&atom, build->atom_mask), id;
+    while ((id = build->atom_slots[slot]) != 0 &&
+           (index->atoms[id - 1].key != atom.key || index->atoms[id - 1].value != atom.value)) {
+        slot = (slot + 1) & build->atom_mask;
+    }
+    if (id == 0 && index->atom_count < build->atom_most) {
+        index->atoms[index->atom_count] = atom;
+        id = build->atom_slots[slot] = ++index->atom_count;
+    }
+    return id;
+}
+
+/* Numbers the different arguments that all rules compare, and counts how many rules have each. */
 static bool number_atoms(struct build *build)
 {
     const struct policy *policy = build->policy;
     struct policy_index *index = build->index;
-    uint32_t mask = 15;
-    while (mask / 2 < policy->arg_count) {
-        mask = mask * 2 + 1;
+    build->atom_most = count_atoms(policy);
+    build->atom_mask = 15;
+    while (build->atom_mask / 2 < build->atom_most) {
+        build->atom_mask = build->atom_mask * 2 + 1;
     }
-    uint32_t *slots = calloc((size_t)mask + 1, sizeof(*slots));
-    build->atom_of = array_of(policy->arg_count, sizeof(*build->atom_of));
-    build->uses = array_of(policy->arg_count, sizeof(*build->uses));
-    index->atoms = array_of(policy->arg_count, sizeof(*index->atoms));
-    bool good = slots != NULL && build->atom_of != NULL && build->uses != NULL && index->atoms != NULL;
-    for (uint32_t i = 0; good && i < policy->arg_count; i++) {
-        const struct match_arg *arg = &policy->args[i];
-        uint32_t slot = atom_slot(arg, mask), id;
-        while ((id = slots[slot]) != 0 &&
-               (index->atoms[id - 1].key != arg->key || index->atoms[id - 1].value != arg->value)) {
-            slot = (slot + 1) & mask;
-        }
-        if (id == 0) {
-            index->atoms[index->atom_count] = *arg;
-            id = slots[slot] = ++index->atom_count;
-        }
-        build->atom_of[i] = id;
-        build->uses[id]++;
+    build->atom_slots = array_of((size_t)build->atom_mask + 1, sizeof(*build->atom_slots));
+    build->uses = array_of(build->atom_most, sizeof(*build->uses));
+    index->atoms = array_of(build->atom_most, sizeof(*index->atoms));
+    if (build->atom_slots == NULL || build->uses == NULL || index->atoms == NULL) {
+        return false;
     }
-    free(slots);
-    struct match_arg *atoms = good ? realloc(index->atoms, (index->atom_count + 1u) * sizeof(*atoms)) : NULL;
+    for (uint32_t rank = 0; rank < policy->order_count; rank++) {
+        const struct match *match = &rule_at(build, rank)->match;
+        for (uint32_t i = 0; i < match->arg_count; i++) {
+            const struct match_arg *arg = &policy->args[match->arg_first + i];
+            struct match_values values = match_values(policy, &arg->value);
+            for (uint32_t v = 0; v < values.count; v++) {
+                build->uses[number_atom(build, (struct match_arg){arg->key, values.list[v]})]++;
+            }
+        }
+    }
+    struct match_arg *atoms = realloc(index->atoms, (index->atom_count + 1u) * sizeof(*atoms));
     index->atoms = atoms != NULL ? atoms : index->atoms;
     index->bytes += (index->atom_count + 1u) * sizeof(*atoms);
-    return good;
+    return true;
 }
 
-/* The argument of a rule that the fewest rules have. */
-static uint32_t pivot_of(const struct build *build, const struct match *match)
+/* The argument of a rule that the fewest rules have, of a list all its values together: its place among the rule's
+ * arguments and 1, or 0. */
+uint32_t index_pivot_of(struct build *build, const struct match *match)
 {
     uint32_t best = 0;
+    uint64_t fewest = UINT64_MAX;
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        uint32_t atom = build->atom_of[match->arg_first + i];
-        if (best == 0 || build->uses[atom] < build->uses[best]) {
-            best = atom;
+        const struct match_arg *arg = &build->policy->args[match->arg_first + i];
+        struct match_values values = match_values(build->policy, &arg->value);
+        uint64_t uses = values.count - 1;
+        for (uint32_t v = 0; v < values.count; v++) {
+            uses += build->uses[number_atom(build, (struct match_arg){arg->key, values.list[v]})];
+        }
+        if (uses < fewest) {
+            fewest = uses;
+            best = i + 1;
         }
     }
     return best;
@@ -99,37 +92,106 @@ static uint32_t pivot_of(const struct build *build, const struct match *match)
 
 /* ---- Shapes and keys ---- */
 
-#define BIT(facet)     (1u << (facet))
-#define PATH_FACETS    (BIT(FACET_PREFIX) | BIT(FACET_COMPONENT))
-#define UNKNOWN_FACETS (PATH_FACETS | BIT(FACET_ATOM))
-
-/* What stands for each facet of a rule: 0 where the rule has none. */
-struct values {
-    uint32_t ids[FACET_COUNT];
-};
-
-static struct values values_of(const struct build *build, uint32_t rank)
+static void add_id(uint32_t *ids, uint32_t *count, uint32_t id)
 {
-    const struct match *match = &rule_at(build, rank)->match;
-    return (struct values){{
-        [FACET_TOOL] = match->tool,
-        [FACET_SERVER] = match->server,
-        [FACET_CHANNEL] = match->channel,
-        [FACET_THREAD] = match->thread,
-        [FACET_TOOL_PREFIX] = match->tool_prefix,
-        [FACET_PREFIX] = match->path_prefix,
-        [FACET_COMPONENT] = match->path_component,
-        [FACET_ATOM] = build->pivots[rank],
-    }};
+    for (uint32_t i = 0; i < *count && *count <= 16; i++) {
+        if (ids[i] == id) {
+            return;
+        }
+    }
+    if (*count < MATCH_LIST_MOST) {
+        ids[(*count)++] = id;
+    }
 }
 
-static uint32_t facets_of(const struct values *values)
+static void set_field(struct build *build, const struct match *match, enum facet facet,
+                      enum match_field field)
 {
-    uint32_t facets = 0;
-    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        facets |= values->ids[facet] != 0 ? BIT(facet) : 0;
+    struct match_values values = match_values(build->policy, &match->values[field]);
+    struct facet_values *to = build->values;
+    for (uint32_t i = 0; i < values.count; i++) {
+        bool host = field == FIELD_HOST;
+        to->ids[facet][i] = host ? policy_pattern(build->policy, values.list[i])->text : values.list[i];
     }
-    return facets;
+    to->count[facet] = values.count;
+}
+
+/* The starts of a rule's commands, and those of one word alone. */
+static void set_commands(struct build *build, const struct match *match)
+{
+    const struct policy *policy = build->policy;
+    struct facet_values *to = build->values;
+    bool start = match->command != 0 || match->command_prefix != 0;
+    const uint32_t *value = match->command != 0 ? &match->command : &match->command_prefix;
+    struct match_values values = match_values(policy, value);
+    for (uint32_t i = 0; start && i < values.count; i++) {
+        const struct match_pattern *pattern = policy_pattern(policy, values.list[i]);
+        add_id(to->ids[FACET_COMMAND], &to->count[FACET_COMMAND],
+               index_command_value(pattern->start, pattern->command.loose));
+        if (pattern->start != pattern->program) {
+            add_id(to->open, &to->open_count, index_command_value(pattern->program, pattern->command.loose));
+        }
+    }
+    if (!start) {
+        add_id(to->ids[FACET_COMMAND], &to->count[FACET_COMMAND], COMMAND_ANY);
+    }
+}
+
+static void set_atoms(struct build *build, const struct match *match)
+{
+    uint32_t pivot = index_pivot_of(build, match);
+    struct facet_values *to = build->values;
+    if (pivot != 0) {
+        const struct match_arg *arg = &build->policy->args[match->arg_first + pivot - 1];
+        struct match_values values = match_values(build->policy, &arg->value);
+        for (uint32_t v = 0; v < values.count; v++) {
+            to->ids[FACET_ATOM][v] = number_atom(build, (struct match_arg){arg->key, values.list[v]});
+        }
+        to->count[FACET_ATOM] = values.count;
+    }
+}
+
+/* Fills build->values for a rule. */
+static void take_values(struct build *build, const struct match *match)
+{
+    struct facet_values *to = build->values;
+    memset(to->count, 0, sizeof(to->count));
+    to->open_count = 0;
+    set_field(build, match, FACET_TOOL, FIELD_TOOL);
+    set_field(build, match, FACET_SERVER, FIELD_SERVER);
+    set_field(build, match, FACET_CHANNEL, FIELD_CHANNEL);
+    set_field(build, match, FACET_THREAD, FIELD_THREAD);
+    set_field(build, match, FACET_TOOL_PREFIX, FIELD_TOOL_PREFIX);
+    set_atoms(build, match);
+    if ((match->command | match->command_prefix | match->command_word) != 0) {
+        set_commands(build, match);
+        return;
+    }
+    set_field(build, match, FACET_PREFIX, FIELD_PATH_PREFIX);
+    set_field(build, match, FACET_COMPONENT, FIELD_PATH_COMPONENT);
+    set_field(build, match, FACET_HOST, FIELD_HOST);
+}
+
+/* The facets of the rule at hand that are part of its keys: those with one value, and lists, the shortest first, as long
+ * as the keys are not too many. */
+static uint32_t facets_of(const struct facet_values *values)
+{
+    uint32_t facets = 0, keys = 1;
+    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
+        facets |= values->count[facet] == 1 ? BIT(facet) : 0;
+    }
+    for (;;) {
+        unsigned best = FACET_COUNT;
+        for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
+            bool left = values->count[facet] > 1 && (facets & BIT(facet)) == 0;
+            best = left && (best == FACET_COUNT || values->count[facet] < values->count[best]) ? facet : best;
+        }
+        if (best == FACET_COUNT || (uint64_t)keys * values->count[best] > KEYS_MOST) {
+            return facets;
+        }
+        keys *= values->count[best];
+        facets |= BIT(best);
+    }
 }
 
 /* Ranks come in order, so shapes do too. */
@@ -143,7 +205,7 @@ static bool add_shape(struct build *build, enum view view, uint32_t facets, uint
     }
     index->shapes[view] = shapes;
     uint8_t bit = (uint8_t)(count < SHAPE_BITS ? count : SHAPE_BITS - 1);
-    shapes[count] = (struct shape){index_shape_seed(view, facets), rank, (uint8_t)facets, bit};
+    shapes[count] = (struct shape){index_shape_seed(view, facets), rank, (uint16_t)facets, bit};
     build->shape_of[view][facets] = (uint16_t)++index->shape_count[view];
     return true;
 }
@@ -157,28 +219,65 @@ static struct facts_mask mask_of(const struct build *build, uint32_t facets, uin
     return bit < 64 ? (struct facts_mask){one, 0} : (struct facts_mask){0, one};
 }
 
-static void mark_facets(struct policy_index *index, uint32_t facets, struct facts_mask mask)
+static void mark_facets(struct policy_index *index, const struct facet_values *values, struct facts_mask mask)
 {
     index->all = mask_or(index->all, mask);
     for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        struct facts_mask *masks = (facets & BIT(facet)) != 0 ? index->with : index->without;
+        struct facts_mask *masks = values->count[facet] != 0 ? index->with : index->without;
         masks[facet] = mask_or(masks[facet], mask);
     }
 }
 
-static bool add_entry(struct build *build, enum view view, const struct values *values, uint32_t facets,
-                      uint32_t rank)
+/* Room for `more` entries. */
+static bool reserve_entries(struct build *build, uint32_t more)
+{
+    uint64_t need = (uint64_t)build->entry_count + more;
+    if (need <= build->entry_cap) {
+        return true;
+    }
+    uint64_t cap = need + need / 2 + 1024;
+    struct entry *entries = cap > UINT32_MAX ? NULL : realloc(build->entries, cap * sizeof(*entries));
+    if (entries == NULL) {
+        return false;
+    }
+    build->entries = entries;
+    build->entry_cap = (uint32_t)cap;
+    return true;
+}
+
+/* Adds an entry of a rule for every combination of the values of its facets from `facet` on. */
+static bool add_keys(struct build *build, enum view view, uint32_t facets, unsigned facet, uint64_t hash,
+                     uint32_t rank)
+{
+    const struct facet_values *values = build->values;
+    while (facet < FACET_COUNT && (facets & BIT(facet)) == 0) {
+        facet++;
+    }
+    if (facet == FACET_COUNT) {
+        if (!reserve_entries(build, 1)) {
+            return false;
+        }
+        build->entries[build->entry_count++] =
+            (struct entry){index_key(hash), rank | (uint32_t)view << RANK_BITS};
+        return true;
+    }
+    bool open = view == VIEW_OPEN && facet == FACET_COMMAND;
+    const uint32_t *ids = open ? values->open : values->ids[facet];
+    uint32_t count = open ? values->open_count : values->count[facet];
+    bool good = true;
+    for (uint32_t i = 0; good && i < count; i++) {
+        good = add_keys(build, view, facets, facet + 1, hash ^ index_value_hash((enum facet)facet, ids[i]),
+                        rank);
+    }
+    return good;
+}
+
+static bool add_entry(struct build *build, enum view view, uint32_t facets, uint32_t rank)
 {
     if (build->shape_of[view][facets] == 0 && !add_shape(build, view, facets, rank)) {
         return false;
     }
-    uint64_t hash = index_shape_seed(view, facets);
-    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        hash ^= (facets & BIT(facet)) != 0 ? index_value_hash((enum facet)facet, values->ids[facet]) : 0;
-    }
-    build->entries[build->entry_count++] =
-        (struct entry){index_key(hash), rank | (uint32_t)view << RANK_BITS};
-    return true;
+    return add_keys(build, view, facets, 0, index_shape_seed(view, facets), rank);
 }
 
 /* Where the star of a pathComponent is. */
@@ -238,57 +337,91 @@ static bool mark(struct build *build, enum role role, uint32_t id, struct facts_
     return true;
 }
 
-static bool mark_values(struct build *build, const struct values *values, struct facts_mask mask)
+/* The role of a facet's value; COMMAND_ANY has none. */
+static enum role role_of(const struct build *build, enum facet facet, uint32_t id)
 {
     static const enum role roles[FACET_COUNT] = {
         [FACET_TOOL] = ROLE_TOOL,     [FACET_SERVER] = ROLE_SERVER,           [FACET_CHANNEL] = ROLE_CHANNEL,
         [FACET_THREAD] = ROLE_THREAD, [FACET_TOOL_PREFIX] = ROLE_TOOL_PREFIX, [FACET_PREFIX] = ROLE_PREFIX,
         [FACET_ATOM] = ROLE_ATOM,
     };
+    if (facet == FACET_COMPONENT) {
+        return component_role(policy_text(build->policy, id));
+    }
+    if (facet == FACET_COMMAND) {
+        return (id & 1) != 0 ? ROLE_NAME : ROLE_PROGRAM;
+    }
+    if (facet == FACET_HOST) {
+        return policy_text(build->policy, id).ptr[0] == '*' ? ROLE_BELOW : ROLE_HOST;
+    }
+    return roles[facet];
+}
+
+static bool mark_command(struct build *build, uint32_t id, struct facts_mask mask)
+{
+    if (id == COMMAND_ANY) {
+        build->index->any_command = mask_or(build->index->any_command, mask);
+        return true;
+    }
+    return mark(build, role_of(build, FACET_COMMAND, id), id >> 1, mask);
+}
+
+/* Marks all values of the rule at hand, those that are part of no key too: what a call has of them leaves the rule. */
+static bool mark_values(struct build *build, struct facts_mask mask)
+{
+    const struct facet_values *values = build->values;
+    bool good = true;
     for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        uint32_t id = values->ids[facet];
-        enum role role = facet != FACET_COMPONENT ? roles[facet]
-                         : id != 0                ? component_role(policy_text(build->policy, id))
-                                                  : ROLE_COMPONENT;
-        if (id != 0 && !mark(build, role, id, mask)) {
-            return false;
+        for (uint32_t i = 0; good && i < values->count[facet]; i++) {
+            uint32_t id = values->ids[facet][i];
+            good = facet == FACET_COMMAND ? mark_command(build, id, mask)
+                                          : mark(build, role_of(build, (enum facet)facet, id), id, mask);
         }
     }
-    return true;
+    for (uint32_t i = 0; good && i < values->open_count; i++) {
+        good = mark_command(build, values->open[i], mask);
+    }
+    return good;
 }
 
 static bool mark_keys(struct build *build, const struct match *match, struct facts_mask mask)
 {
     bool good = true;
     for (uint32_t i = 0; good && i < match->arg_count; i++) {
-        good = mark(build, ROLE_KEY, build->policy->args[match->arg_first + i].key, mask);
+        uint32_t key = build->policy->args[match->arg_first + i].key;
+        bool loose = policy_text(build->policy, key).len != 0 &&
+                     policy_text(build->policy, key).ptr[0] == MATCH_LOOSE_KEY;
+        good = mark(build, loose ? ROLE_LOOSE_KEY : ROLE_KEY, key, mask);
     }
     return good;
 }
 
 static bool add_rule(struct build *build, uint32_t rank)
 {
-    build->pivots[rank] = pivot_of(build, &rule_at(build, rank)->match);
-    struct values values = values_of(build, rank);
-    uint32_t facets = facets_of(&values);
-    if (!add_entry(build, VIEW_ALL, &values, facets, rank)) {
+    const struct match *match = &rule_at(build, rank)->match;
+    take_values(build, match);
+    uint32_t facets = facets_of(build->values);
+    if (!add_entry(build, VIEW_ALL, facets, rank)) {
         return false;
     }
     struct facts_mask mask = mask_of(build, facets, rank);
-    mark_facets(build->index, facets, mask);
-    return mark_values(build, &values, mask) && mark_keys(build, &rule_at(build, rank)->match, mask) &&
-           ((facets & PATH_FACETS) == 0 ||
-            add_entry(build, VIEW_UNREADABLE, &values, facets & ~PATH_FACETS, rank)) &&
-           ((facets & UNKNOWN_FACETS) == 0 ||
-            add_entry(build, VIEW_UNKNOWN, &values, facets & ~UNKNOWN_FACETS, rank));
+    mark_facets(build->index, build->values, mask);
+    return mark_values(build, mask) && mark_keys(build, match, mask) &&
+           ((match->path_prefix | match->path_component) == 0 || build->values->count[FACET_COMMAND] != 0 ||
+            add_entry(build, VIEW_UNREADABLE, facets & ~PATH_FACETS, rank)) &&
+           ((match_looks(match, EFFECT_DENY) & ~READING_FIELD_STRICT) == 0 && match->arg_count == 0
+                ? true
+                : add_entry(build, VIEW_UNKNOWN, facets & ~UNKNOWN_FACETS, rank)) &&
+           (match->host == 0 || build->values->count[FACET_COMMAND] != 0 ||
+            add_entry(build, VIEW_HOST, facets & ~BIT(FACET_HOST), rank)) &&
+           (build->values->open_count == 0 || add_entry(build, VIEW_OPEN, facets | BIT(FACET_COMMAND), rank));
 }
 
 static bool add_rules(struct build *build)
 {
     uint32_t count = build->policy->order_count;
-    build->pivots = array_of(count, sizeof(*build->pivots));
-    build->entries = array_of((size_t)count * VIEW_COUNT, sizeof(*build->entries));
-    bool good = build->pivots != NULL && build->entries != NULL;
+    build->values = malloc(sizeof(*build->values));
+    bool good = build->values != NULL && reserve_entries(build, count);
     for (uint32_t rank = 0; good && rank < count; rank++) {
         good = add_rule(build, rank);
     }
@@ -367,165 +500,6 @@ static bool make_words(struct build *build)
     return good;
 }
 
-/* ---- The table of keys ---- */
-
-#define DIGIT 11u
-
-/* By key; entries of one key stay in the order of their ranks. */
-static bool sort_entries(struct build *build)
-{
-    uint32_t *counts = calloc((1u << DIGIT) + 1, sizeof(*counts));
-    struct entry *from = build->entries, *to = build->sorted;
-    for (unsigned shift = 0; counts != NULL && shift < 32; shift += DIGIT) {
-        memset(counts, 0, ((1u << DIGIT) + 1) * sizeof(*counts));
-        for (uint32_t i = 0; i < build->entry_count; i++) {
-            counts[(from[i].key >> shift & ((1u << DIGIT) - 1)) + 1]++;
-        }
-        for (uint32_t digit = 0; digit < 1u << DIGIT; digit++) {
-            counts[digit + 1] += counts[digit];
-        }
-        for (uint32_t i = 0; i < build->entry_count; i++) {
-            to[counts[from[i].key >> shift & ((1u << DIGIT) - 1)]++] = from[i];
-        }
-        struct entry *swap = from;
-        from = to;
-        to = swap;
-    }
-    build->entries = from;
-    build->sorted = to;
-    free(counts);
-    return counts != NULL;
-}
-
-/* Whether every call that finds one entry's rule by its key also finds, and then stops at, an earlier one's:
- * what is part of the key is equal, and the earlier rule asks for nothing else. */
-static bool hides(const struct build *build, struct entry earlier, struct entry later)
-{
-    enum view view = (enum view)(earlier.rank >> RANK_BITS);
-    uint32_t a = earlier.rank & RANK_MASK, b = later.rank & RANK_MASK;
-    const struct match *left = &rule_at(build, a)->match, *right = &rule_at(build, b)->match;
-    if (later.rank >> RANK_BITS != view || (left->actor != ACTOR_ANY && left->actor != right->actor) ||
-        (view != VIEW_UNKNOWN && left->arg_count > 1)) {
-        return false;
-    }
-    struct values x = values_of(build, a), y = values_of(build, b);
-    uint32_t facets = (1u << FACET_COUNT) - 1;
-    facets &= view == VIEW_ALL ? facets : view == VIEW_UNREADABLE ? ~PATH_FACETS : ~UNKNOWN_FACETS;
-    for (unsigned facet = 0; facet < FACET_COUNT; facet++) {
-        if ((facets & BIT(facet)) != 0 && x.ids[facet] != y.ids[facet]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-#define HIDERS 4u
-
-/* Leaves out the rules of one key that no call can get to, as far as is cheap to tell. */
-static uint32_t thin_out(const struct build *build, struct entry *entries, uint32_t count)
-{
-    uint32_t kept = 0, hiders = 0;
-    uint32_t hider[HIDERS];
-    for (uint32_t i = 0; i < count; i++) {
-        bool hidden = false;
-        for (uint32_t h = 0; h < hiders && !hidden; h++) {
-            hidden = hides(build, entries[hider[h]], entries[i]);
-        }
-        if (hidden) {
-            continue;
-        }
-        if (hiders < HIDERS && hides(build, entries[i], entries[i])) {
-            hider[hiders++] = kept;
-        }
-        entries[kept++] = entries[i];
-    }
-    return kept;
-}
-
-/* Calls `take` with the entries of each key, in the order of the keys. */
-static void each_key(struct build *build, void (*take)(struct build *, struct entry *, uint32_t count))
-{
-    struct entry *entries = build->entries;
-    for (uint32_t from = 0, to; from < build->entry_count; from = to) {
-        for (to = from + 1; to < build->entry_count && entries[to].key == entries[from].key;) {
-            to++;
-        }
-        take(build, entries + from, to - from);
-    }
-}
-
-/* Moves what stays of a key to the front, and counts what the table needs. */
-static void settle_key(struct build *build, struct entry *entries, uint32_t count)
-{
-    struct policy_index *index = build->index;
-    count = count == 1 ? 1 : thin_out(build, entries, count);
-    memmove(build->entries + build->settled, entries, count * sizeof(*entries));
-    build->settled += count;
-    build->key_count++;
-    index->list_count += count > 1 ? count + 1 : 0;
-    if (count > index->longest) {
-        index->longest = count;
-        index->longest_first = (uint32_t)(rule_at(build, entries[0].rank & RANK_MASK) - build->policy->rules);
-    }
-}
-
-/* Where a key goes: keys come in order, so each goes behind the last or farther on. */
-static uint32_t next_slot(struct build *build, uint32_t key)
-{
-    uint32_t home = index_slot(key, build->index->slot_count);
-    uint32_t slot = build->slot > home ? build->slot : home;
-    build->slot = slot + 1;
-    return slot;
-}
-
-static void count_slot(struct build *build, struct entry *entries, uint32_t count)
-{
-    (void)count;
-    (void)next_slot(build, entries[0].key);
-}
-
-static void put_key(struct build *build, struct entry *entries, uint32_t count)
-{
-    struct policy_index *index = build->index;
-    uint32_t value = entries[0].rank & RANK_MASK;
-    if (count > 1) {
-        value = build->listed | KEY_LIST;
-        index->lists[build->listed++] = count;
-        for (uint32_t i = 0; i < count; i++) {
-            index->lists[build->listed++] = entries[i].rank & RANK_MASK;
-        }
-    }
-    index->slots[next_slot(build, entries[0].key)] = (struct key_slot){entries[0].key, value};
-}
-
-static bool make_keys(struct build *build)
-{
-    struct policy_index *index = build->index;
-    build->sorted = array_of(build->entry_count, sizeof(*build->sorted));
-    if (build->sorted == NULL || !sort_entries(build)) {
-        return false;
-    }
-    each_key(build, settle_key);
-    if (index->small) {
-        return true; /* no key will be looked up */
-    }
-    build->entry_count = build->settled;
-    index->slot_count = index_slots_for(build->key_count);
-    each_key(build, count_slot);
-    /* One more slot is free behind the last key, wherever that came to stand. */
-    uint32_t slots = (build->slot > index->slot_count ? build->slot : index->slot_count) + 1;
-    index->slots = malloc(slots * sizeof(*index->slots));
-    index->lists = array_of(index->list_count, sizeof(*index->lists));
-    if (index->slots == NULL || index->lists == NULL) {
-        return false;
-    }
-    memset(index->slots, 0xff, slots * sizeof(*index->slots));
-    index->bytes += slots * sizeof(*index->slots) + index->list_count * sizeof(*index->lists);
-    build->slot = 0;
-    each_key(build, put_key);
-    return true;
-}
-
 /* ---- All of it ---- */
 
 bool index_build(struct policy *policy)
@@ -540,7 +514,7 @@ bool index_build(struct policy *policy)
         index->small = policy->order_count <= INDEX_SMALL_RULES;
         *build = (struct build){.policy = policy, .index = index};
         good = number_atoms(build) && start_marks(build, ROLE_ATOM) && add_rules(build) &&
-               make_words(build) && make_keys(build);
+               make_words(build) && index_make_keys(build);
     } else {
         free(index);
     }
@@ -549,9 +523,9 @@ bool index_build(struct policy *policy)
         free(build->marks[role].ids);
     }
     if (build != NULL) {
-        free(build->atom_of);
+        free(build->atom_slots);
         free(build->uses);
-        free(build->pivots);
+        free(build->values);
         free(build->entries);
         free(build->sorted);
     }

@@ -32,8 +32,13 @@ enum role {
     ROLE_STARTS,    /* `x*` */
     ROLE_ENDS,      /* `*x` */
     ROLE_ATOM,      /* a key of argEquals with its value: ids of index->atoms */
-    ROLE_KEY,       /* a key of argEquals */
-    ROLE_REQUIRED,  /* an entry of the default set */
+    ROLE_KEY,       /* a key of arguments that are compared exactly */
+    ROLE_LOOSE_KEY, /* a folded key of arguments that are compared loosely; the word is without its mark */
+    ROLE_PROGRAM,   /* a command's first word, or its first two as match_pattern.start has them */
+    ROLE_NAME,      /* the same, of the first word what follows its last `/` */
+    ROLE_HOST,
+    ROLE_BELOW,    /* `*.NAME`: the word is `.NAME` */
+    ROLE_REQUIRED, /* an entry of the default set */
     ROLE_COUNT,
 };
 
@@ -48,14 +53,25 @@ enum facet {
     FACET_PREFIX,
     FACET_COMPONENT,
     FACET_ATOM,
+    FACET_COMMAND, /* of rules with command fields, whose path fields and `host` are no facets: they ask the command */
+    FACET_HOST,
     FACET_COUNT,
 };
+
+/* The values of FACET_COMMAND: a start of commands in one of two roles, or, of rules with a commandWord alone, any. */
+#define COMMAND_ANY 1u
+static inline uint32_t index_command_value(uint32_t start, bool name)
+{
+    return start << 1 | (name ? 1u : 0u);
+}
 
 /* Which rules a lookup is for, and which of their fields count. */
 enum view {
     VIEW_ALL,        /* every rule by all its fields */
     VIEW_UNREADABLE, /* rules with a path field, by the others */
-    VIEW_UNKNOWN,    /* rules with a path field or argEquals, by the others */
+    VIEW_UNKNOWN,    /* rules that depend on the input, by the others */
+    VIEW_HOST,       /* rules with a host, by the others */
+    VIEW_OPEN,       /* rules with commands of two words and more, by the first word and the others */
     VIEW_COUNT,
 };
 
@@ -87,9 +103,9 @@ struct lengths {
 
 struct shape {
     uint64_t seed;
-    uint32_t first; /* the rank of its first rule: a rule's place in policy->order */
-    uint8_t facets; /* a bit for each enum facet */
-    uint8_t bit;    /* in word.mask */
+    uint32_t first;  /* the rank of its first rule: a rule's place in policy->order */
+    uint16_t facets; /* a bit for each enum facet */
+    uint8_t bit;     /* in word.mask */
 };
 
 #define SHAPE_BITS 64u
@@ -107,6 +123,7 @@ struct key_slot {
 struct policy_index {
     struct words words[ROLE_COUNT];
     struct lengths tool_prefixes, starts, ends;
+    struct facts_mask any_command; /* of COMMAND_ANY */
     uint64_t depths; /* a bit for each number of components that a prefix has; the last stands for more */
     struct match_arg *atoms;
     uint32_t atom_count;
@@ -132,10 +149,17 @@ struct policy_index {
 
 void index_destroy(struct policy_index *index);
 
-/* The rule that ends the evaluation of a reading, and how it matches (FIELD_ALL or FIELD_UNKNOWN); NULL when
- * none does. What policy_scan finds, whatever the size of the policy. */
-const struct rule *index_find(const struct policy *policy, const struct facts *facts,
-                              const struct reading *reading, enum match_field *ret_field);
+/* What ends the evaluation of a reading. */
+struct index_found {
+    const struct rule *rule;   /* NULL: none does */
+    enum match_field field;    /* FIELD_ALL or FIELD_UNKNOWN */
+    uint32_t end;              /* its place in the order of evaluation; order_count when there is none */
+    struct policy_notes notes; /* rules that were noted, those behind it among them */
+};
+
+/* What policy_scan finds, whatever the size of the policy. */
+void index_find(const struct policy *policy, const struct facts *facts, const struct reading *reading,
+                struct index_found *ret_found);
 
 /* policy_evaluate by the index, whatever the size of the policy. */
 struct decision policy_evaluate_indexed(const struct policy *policy, const struct facts *facts,

@@ -16,6 +16,8 @@ static struct slice text_of(const struct policy *policy, const struct policy_ind
         text = policy_text(policy, id);
         return (struct slice){text.ptr, text.len - 1};
     case ROLE_ENDS:
+    case ROLE_LOOSE_KEY:
+    case ROLE_BELOW:
         return slice_from(policy_text(policy, id), 1);
     default:
         return policy_text(policy, id);

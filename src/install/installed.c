@@ -1,6 +1,4 @@
 /* Our hook in the settings of a host: what it looks like, where it is. */
-#include <string.h>
-
 #include "install/internal.h"
 
 /* ---- Command lines ---- */
@@ -251,7 +249,6 @@ static bool find_in_text(struct finding_hooks *f, const char *path, struct slice
     for (size_t i = 0; i < host->event_count && ok; i++) {
         ok = find_in_event(f, &host->events[i], json_get(&settings.doc, hooks, host->events[i].name));
     }
-    f->doc = NULL;
     settings_finish(&settings);
     if (!ok) {
         buf_text(ret_error, "too many hooks of ours");

@@ -1,7 +1,4 @@
-/* Puts members into a host's settings and takes them out, the rest left byte for byte. */
 #include "install/settings.h"
-
-#include <string.h>
 
 #include "host/jsonc.h"
 

@@ -8,7 +8,6 @@
 #include "journal/hash_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "journal/journal.h"
 

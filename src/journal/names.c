@@ -1,6 +1,4 @@
 /* Which names hold secrets. */
-#include <string.h>
-
 #include "journal/ascii_internal.h"
 #include "journal/secrets_internal.h"
 

@@ -4,7 +4,6 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
-#include <string.h>
 #endif
 
 #include "json/json.h"

@@ -1,6 +1,4 @@
 /* Numbers as text: their value is digits and a power of ten, both of any length; nothing is ever rounded. */
-#include <string.h>
-
 #include "json/internal.h"
 
 /* More digits of an exponent than this are not added up in 64 bits. 10^18 is far beyond every shift. */

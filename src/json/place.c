@@ -1,4 +1,3 @@
-/* Finds the line and the column of a byte. */
 #include <stdlib.h>
 
 #include "json/json.h"

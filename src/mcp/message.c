@@ -1,8 +1,6 @@
 /* Reading one line of the client, strictly. */
 #include "mcp/message.h"
 
-#include <string.h>
-
 #include "mcp/envelope.h"
 #include "mcp/scan.h"
 

@@ -1,6 +1,5 @@
 /* What a text with wildcards stands for at this moment: braces first, then one component after another. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "path/internal.h"
 

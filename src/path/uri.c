@@ -1,8 +1,6 @@
 /* file: URIs. Three forms are read, file:/PATH, file:///PATH and file://localhost/PATH; whatever else begins
  * with `file:` is unreadable rather than no path, since some program may well open it. So is one with what
  * the parsers of URLs take away, and others do not: tabs and line ends anywhere, white space at the end. */
-#include <string.h>
-
 #include "path/internal.h"
 
 #define SCHEME "file:"

@@ -33,25 +33,6 @@ static void symbol_member(struct buf *buf, bool *first, const char *name, const 
     }
 }
 
-/* A path that is not UTF-8 (a link may lead there) stands as a NUL and its bytes in hex: no path has a NUL,
- * so two paths never share a text. */
-static void path_member(struct buf *buf, bool *first, struct slice path)
-{
-    member(buf, first, "pathPrefix");
-    if (utf8_valid_upto(path) == path.len) {
-        json_write_string(buf, path);
-        return;
-    }
-    buf_text(buf, "\"\\u0000");
-    for (size_t i = 0; i < path.len; i++) {
-        static const char digits[] = "0123456789abcdef";
-        unsigned char c = (unsigned char)path.ptr[i];
-        buf_byte(buf, digits[c >> 4]);
-        buf_byte(buf, digits[c & 15]);
-    }
-    buf_byte(buf, '"');
-}
-
 /* A value is kept with its numbers exact (`1e0`); people and digests get the shorter form (`1`). */
 static void write_value(struct buf *buf, struct slice text)
 {
@@ -68,7 +49,8 @@ static void write_value(struct buf *buf, struct slice text)
 }
 
 struct named_arg {
-    struct slice name, value;
+    struct slice name;
+    const uint32_t *value;
 };
 
 static int by_name(const void *a, const void *b)
@@ -76,53 +58,97 @@ static int by_name(const void *a, const void *b)
     return json_key_cmp(((const struct named_arg *)a)->name, ((const struct named_arg *)b)->name);
 }
 
-static void args_member(struct buf *buf, bool *first, const struct policy *policy, const struct match *match)
+/* {"NAME":VALUE,…}; of a list {"NAME":[VALUE,…],…}. */
+static void write_args(struct buf *buf, const struct policy *policy, const struct named_arg *args,
+                       uint32_t count)
 {
-    if (match->arg_count == 0) {
-        return;
-    }
-    struct named_arg *args = calloc(match->arg_count, sizeof(*args));
-    if (args == NULL) {
-        buf->failed = true;
-        return;
-    }
-    for (uint32_t i = 0; i < match->arg_count; i++) {
-        const struct match_arg *arg = &policy->args[match->arg_first + i];
-        args[i] = (struct named_arg){policy_text(policy, arg->key), policy_text(policy, arg->value)};
-    }
-    qsort(args, match->arg_count, sizeof(*args), by_name);
-    member(buf, first, "argEquals");
-    for (uint32_t i = 0; i < match->arg_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
+        struct match_values values = match_values_by_text(policy, args[i].value);
         buf_byte(buf, i == 0 ? '{' : ',');
         json_write_string(buf, args[i].name);
-        buf_byte(buf, ':');
-        write_value(buf, args[i].value);
+        buf_text(buf, values.count > 1 ? ":[" : ":");
+        for (uint32_t v = 0; v < values.count; v++) {
+            buf_text(buf, v == 0 ? "" : ",");
+            write_value(buf, policy_text(policy, values.list[v]));
+        }
+        buf_text(buf, values.count > 1 ? "]" : "");
     }
     buf_byte(buf, '}');
+}
+
+/* The arguments with one value, as argEquals, or those with a list, as argIn. */
+static void args_member(struct buf *buf, bool *first, const struct policy *policy, const struct match *match,
+                        const struct match_arg *exact, bool lists)
+{
+    struct named_arg *args = calloc((size_t)match->arg_count + 1, sizeof(*args));
+    uint32_t count = 0;
+    for (uint32_t i = 0; args != NULL && i < match->arg_count; i++) {
+        if (((exact[i].value & MATCH_SET) != 0) == lists) {
+            args[count++] = (struct named_arg){policy_text(policy, exact[i].key), &exact[i].value};
+        }
+    }
+    if (args == NULL) {
+        buf->failed = true;
+    } else if (count != 0) {
+        qsort(args, count, sizeof(*args), by_name);
+        member(buf, first, lists ? "argIn" : "argEquals");
+        write_args(buf, policy, args, count);
+    }
     free(args);
+}
+
+static void field_member(struct buf *buf, bool *first, const struct policy *policy, const struct match *match,
+                         enum match_field field)
+{
+    struct match_values values = match_values_by_text(policy, &match->values[field]);
+    if (values.count == 0) {
+        return;
+    }
+    member(buf, first, field_table[field].key);
+    buf_text(buf, values.count > 1 ? "[" : "");
+    for (uint32_t i = 0; i < values.count; i++) {
+        struct field_value value = {policy, field, values.list[i]};
+        buf_text(buf, i == 0 ? "" : ",");
+        field_write_json(buf, &value);
+    }
+    buf_text(buf, values.count > 1 ? "]" : "");
+}
+
+/* The fields by their keys, as RFC 8785 orders members; FIELD_COUNT ends them. */
+static const enum match_field member_order[] = {
+    FIELD_ACTOR,          FIELD_ARG_EQUALS,   FIELD_ARG_IN, FIELD_CHANNEL,        FIELD_COMMAND,
+    FIELD_COMMAND_PREFIX, FIELD_COMMAND_WORD, FIELD_HOST,   FIELD_PATH_COMPONENT, FIELD_PATH_PREFIX,
+    FIELD_SERVER,         FIELD_THREAD,       FIELD_TOOL,   FIELD_TOOL_PREFIX,
+};
+_Static_assert(sizeof(member_order) / sizeof(member_order[0]) == FIELD_COUNT, "every field is a member");
+
+/* `exact`: the arguments as they are written. */
+static void write_match(struct buf *buf, const struct policy *policy, const struct match *match,
+                        const struct match_arg *exact)
+{
+    bool first = true;
+    buf_byte(buf, '{');
+    for (unsigned i = 0; i < FIELD_COUNT; i++) {
+        if (member_order[i] < FIELD_VALUES) {
+            field_member(buf, &first, policy, match, member_order[i]);
+        } else {
+            args_member(buf, &first, policy, match, exact, member_order[i] == FIELD_ARG_IN);
+        }
+    }
+    buf_byte(buf, '}');
 }
 
 void match_write_json(struct buf *buf, const struct policy *policy, const struct match *match)
 {
-    bool first = true;
-    buf_byte(buf, '{');
-    if (match->actor != ACTOR_ANY) {
-        string_member(buf, &first, "actor", slice_of(actor_name((enum actor)match->actor)));
-    }
-    args_member(buf, &first, policy, match);
-    symbol_member(buf, &first, "channel", policy, match->channel);
-    symbol_member(buf, &first, "pathComponent", policy, match->path_component);
-    if (match->path_prefix != 0) {
-        path_member(buf, &first, policy->prefixes->list[match->path_prefix - 1].path);
-    }
-    symbol_member(buf, &first, "server", policy, match->server);
-    symbol_member(buf, &first, "thread_ts", policy, match->thread);
-    symbol_member(buf, &first, "tool", policy, match->tool);
-    symbol_member(buf, &first, "toolPrefix", policy, match->tool_prefix);
-    buf_byte(buf, '}');
+    write_match(buf, policy, match, policy->args + match->arg_first);
 }
 
-/* Members in the order of RFC 8785: approvers, effect, id, match, priority, reason, scope, tier, ttlMs.
+void rule_write_match_json(struct buf *buf, const struct policy *policy, const struct rule *rule)
+{
+    write_match(buf, policy, &rule->match, rule_exact_args(policy, rule));
+}
+
+/* Members in the order of RFC 8785: approvers, effect, id, match, priority, reason, scope, tell, tier, ttlMs.
  * `whole` adds what an approval does not depend on. */
 static void write_rule(struct buf *buf, const struct policy *policy, const struct rule *rule, bool whole)
 {
@@ -134,12 +160,15 @@ static void write_rule(struct buf *buf, const struct policy *policy, const struc
         symbol_member(buf, &first, "id", policy, rule->id);
     }
     member(buf, &first, "match");
-    match_write_json(buf, policy, &rule->match);
+    rule_write_match_json(buf, policy, rule);
     if (whole) {
         number_member(buf, &first, "priority", rule->priority);
         symbol_member(buf, &first, "reason", policy, rule->reason);
     }
     string_member(buf, &first, "scope", slice_of(scope_name((enum scope)rule->scope)));
+    if (whole) {
+        symbol_member(buf, &first, "tell", policy, rule->tell);
+    }
     string_member(buf, &first, "tier", slice_of(tier_name((enum tier)rule->tier)));
     number_member(buf, &first, "ttlMs", rule->ttl_ms);
     buf_byte(buf, '}');
@@ -182,6 +211,10 @@ static void changes_member(struct buf *buf, bool *first, const char *name, const
         }
     }
     qsort(entries, count, sizeof(*entries), by_key_then_place);
+    if (count == 0 && (list == LIST_COMMANDS || list == LIST_URLS)) {
+        free(entries); /* so that the texts of policies without these stay as they were */
+        return;
+    }
     member(buf, first, name);
     buf_byte(buf, '{');
     for (size_t i = 0; i < count; i++) {
@@ -227,6 +260,7 @@ void policy_write_canonical(struct buf *buf, const struct policy *policy)
 {
     bool first = true;
     buf_byte(buf, '{');
+    changes_member(buf, &first, "commandArguments", policy, LIST_COMMANDS);
     changes_member(buf, &first, "pathArguments", policy, LIST_PATHS);
     required_member(buf, &first, policy);
     member(buf, &first, "rules");
@@ -237,5 +271,6 @@ void policy_write_canonical(struct buf *buf, const struct policy *policy)
     }
     buf_byte(buf, ']');
     changes_member(buf, &first, "treeArguments", policy, LIST_TREES);
+    changes_member(buf, &first, "urlArguments", policy, LIST_URLS);
     buf_byte(buf, '}');
 }

@@ -20,7 +20,8 @@ const struct choice schema_tiers[] = {
 
 const struct choice schema_scopes[] = {
     {"session", SCOPE_SESSION, "Every call of the rule in the session."},
-    {"call", SCOPE_CALL, "The one call that was approved."},
+    {"call", SCOPE_CALL, "The one call that was approved, again and again."},
+    {"once", SCOPE_ONCE, "The one call that was approved, one time."},
     {NULL, 0, NULL},
 };
 

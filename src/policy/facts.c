@@ -1,6 +1,7 @@
 /* A call looked up in a policy's symbols, with all that any rule can be compared with. */
 #include <stdlib.h>
 
+#include "policy/loose.h"
 #include "policy/policy.h"
 #include "json/json.h"
 
@@ -12,6 +13,7 @@ bool facts_init(struct facts *facts)
     *facts = (struct facts){0};
     arena_init(&facts->arena, 0);
     buf_init(&facts->scratch, SCRATCH_CEILING);
+    json_init(&facts->text);
     return true;
 }
 
@@ -19,6 +21,7 @@ void facts_finish(struct facts *facts)
 {
     arena_finish(&facts->arena);
     buf_finish(&facts->scratch);
+    json_finish(&facts->text);
     *facts = (struct facts){.scratch = facts->scratch};
 }
 
@@ -68,10 +71,35 @@ static int by_key(const void *a, const void *b)
     return (key_a > key_b) - (key_a < key_b);
 }
 
-/* An argument with a key and a value that are symbols; no rule's can be another. */
+static void add_arg(struct facts *facts, uint32_t key, uint32_t value)
+{
+    if (key != 0 && value != 0) {
+        facts->args[facts->arg_count++] = (struct match_arg){key, value};
+    }
+}
+
+/* An argument as a deny or a require_approval compares it. */
+static bool add_loose_arg(struct facts *facts, const struct policy *policy, const struct call *call,
+                          const struct json_value *key)
+{
+    buf_reset(&facts->scratch);
+    loose_write_key(&facts->scratch, json_str(key));
+    uint32_t name =
+        buf_ok(&facts->scratch) ? intern_find(&policy->symbols, buf_slice_of(&facts->scratch)) : 0;
+    if (name != 0) {
+        buf_reset(&facts->scratch);
+        loose_write(&facts->scratch, call->doc, json_member_value(key), &facts->text);
+        if (buf_ok(&facts->scratch)) {
+            add_arg(facts, name, intern_find(&policy->symbols, buf_slice_of(&facts->scratch)));
+        }
+    }
+    return buf_ok(&facts->scratch);
+}
+
+/* Arguments with a key and a value that are symbols, in both forms; no rule's can be another. */
 static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call)
 {
-    facts->args = arena_array(&facts->arena, (size_t)call->input->count + 1, sizeof(*facts->args));
+    facts->args = arena_array(&facts->arena, 2 * (size_t)call->input->count + 1, sizeof(*facts->args));
     if (facts->args == NULL) {
         return false;
     }
@@ -82,10 +110,10 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
         if (!buf_ok(&facts->scratch)) {
             return false;
         }
-        struct match_arg arg = {intern_find(&policy->symbols, json_str(key)),
-                                intern_find(&policy->symbols, buf_slice_of(&facts->scratch))};
-        if (arg.key != 0 && arg.value != 0) {
-            facts->args[facts->arg_count++] = arg;
+        add_arg(facts, intern_find(&policy->symbols, json_str(key)),
+                intern_find(&policy->symbols, buf_slice_of(&facts->scratch)));
+        if (!add_loose_arg(facts, policy, call, key)) {
+            return false;
         }
     }
     if (facts->arg_count > 1) {

@@ -17,31 +17,29 @@ static uint64_t pair(uint32_t a, uint32_t b)
 static uint32_t rule_hash(const struct policy *policy, const struct rule *rule)
 {
     const struct match *match = &rule->match;
-    uint64_t hash = mix(pair(rule->tier, rule->effect), pair(match->tool, match->tool_prefix));
-    hash = mix(hash, pair(match->server, match->channel));
-    hash = mix(hash, pair(match->thread, match->actor));
-    hash = mix(hash, pair(match->path_prefix, match->path_component));
+    uint64_t hash = pair(rule->tier, rule->effect);
+    for (unsigned field = 0; field < FIELD_VALUES; field += 2) {
+        hash = mix(hash, pair(match->values[field], field + 1 < FIELD_VALUES ? match->values[field + 1] : 0));
+    }
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        const struct match_arg *arg = &policy->args[match->arg_first + i];
+        const struct match_arg *arg = &rule_exact_args(policy, rule)[i];
         hash = mix(hash, pair(arg->key, arg->value));
     }
     return (uint32_t)(hash >> 32);
 }
 
-static bool matches_equal(const struct policy *policy, const struct match *a, const struct match *b)
+static bool matches_equal(const struct policy *policy, const struct rule *a, const struct rule *b)
 {
-    if (a->tool != b->tool || a->tool_prefix != b->tool_prefix || a->server != b->server ||
-        a->channel != b->channel || a->thread != b->thread || a->path_prefix != b->path_prefix ||
-        a->path_component != b->path_component || a->actor != b->actor || a->arg_count != b->arg_count) {
-        return false;
-    }
-    return a->arg_count == 0 || memcmp(policy->args + a->arg_first, policy->args + b->arg_first,
-                                       a->arg_count * sizeof(*policy->args)) == 0;
+    const struct match *left = &a->match, *right = &b->match;
+    return memcmp(left->values, right->values, sizeof(left->values)) == 0 &&
+           left->arg_count == right->arg_count &&
+           (left->arg_count == 0 || memcmp(rule_exact_args(policy, a), rule_exact_args(policy, b),
+                                           left->arg_count * sizeof(*policy->args)) == 0);
 }
 
 static bool equivalent(const struct policy *policy, const struct rule *a, const struct rule *b)
 {
-    return a->tier == b->tier && a->effect == b->effect && matches_equal(policy, &a->match, &b->match);
+    return a->tier == b->tier && a->effect == b->effect && matches_equal(policy, a, b);
 }
 
 /* Where the walk over the rules keeps what it knows. */

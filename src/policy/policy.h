@@ -8,6 +8,9 @@
 
 #include "base/intern.h"
 #include "call/readings.h"
+#include "command/pattern.h"
+#include "policy/field.h"
+#include "url/url.h"
 
 /* ---- Rules ---- */
 
@@ -30,23 +33,60 @@ enum tier {
 enum scope {
     SCOPE_SESSION, /* an approval covers every call of the rule in the session */
     SCOPE_CALL,    /* an approval covers one call, by its hash */
+    SCOPE_ONCE,    /* the same, and the first call that it lets run ends it */
 };
 
-/* One key of argEquals. Both are numbers of the policy's symbols: the decoded key, and the value's text in
- * JSON_NUMBER_EXACT form, so that equal numbers mean equal values (SPEC.md section 5). */
+/* One key of argEquals or argIn: numbers of the policy's symbols. Of an exact argument (of an auto_approve) the decoded
+ * key and the value's text in JSON_NUMBER_EXACT form, so that equal numbers mean equal values. Of a loose one (of a deny
+ * or a require_approval) the folded key behind MATCH_LOOSE_KEY and the value's loose form (SPEC.md section 5). A value of
+ * argIn may be a list: see match_values. */
 struct match_arg {
     uint32_t key, value;
 };
 
-/* A canonical match: 0 means "absent, any". Two matches of one policy are equal when all fields are. */
+/* No JSON string begins with this byte, so no exact key is a loose one. */
+#define MATCH_LOOSE_KEY '\xff'
+
+/* A value with this bit is a list: the rest is an index in policy->sets. */
+#define MATCH_SET 0x80000000u
+
+/* A canonical match: 0 means "absent, any". Two matches of one policy and one kind of effect are equal when all values
+ * and arguments are: equal lists are one list, and a list of one value is that value. */
 struct match {
-    uint32_t tool, tool_prefix, server, channel, thread; /* symbols */
-    uint32_t path_prefix;                                /* an id of policy->prefixes */
-    uint32_t path_component;                             /* symbol: the pattern as written */
-    uint8_t actor;                                       /* enum actor */
+    union {
+        uint32_t values[FIELD_VALUES]; /* by enum match_field, of the types that field.h says */
+        struct {
+#define FIELD_MEMBER(name, member, key, type, looks, list, expected, help) uint32_t member;
+            FIELD_TABLE(FIELD_MEMBER)
+#undef FIELD_MEMBER
+        };
+    };
     uint32_t arg_count;
-    uint32_t arg_first; /* in policy->args: sorted by key's symbol */
+    /* In policy->args: arg_count arguments as this kind of rule compares them, sorted by key; and behind them the same
+     * arguments in the other form (loose ones of an auto_approve, exact ones of others), sorted by key too. */
+    uint32_t arg_first;
 };
+
+/* A list of at least two values of a field, or of an argument. */
+struct match_set {
+    uint32_t
+        first; /* in policy->set_values: `count` values in ascending order, and behind them the same by text */
+    uint32_t count;
+};
+
+/* A compiled value of command, commandPrefix, commandWord or host. */
+struct match_pattern {
+    union {
+        struct command_pattern command;
+        struct command_word_pattern word;
+        struct url_pattern host;
+    };
+    uint32_t text; /* symbol: the canonical text */
+    /* Of command and commandPrefix, symbols: the first word, and what its commands begin with that is looked up: the
+     * first word, or the first two with a NUL between them, where the second is known and they are not long. */
+    uint32_t program, start;
+};
+#define PATTERN_START_BYTES 512u
 
 struct rule {
     struct match match;
@@ -54,10 +94,12 @@ struct rule {
     uint8_t tier;    /* enum tier */
     uint8_t scope;   /* enum scope */
     uint8_t approvers;
+    uint8_t looks; /* bits of enum reading_fields: what it looks at, and what kind of rule it is */
     uint32_t ttl_ms;
     int32_t priority;
     uint32_t id;     /* symbol */
     uint32_t reason; /* symbol; 0 unless deny */
+    uint32_t tell;   /* symbol: what an agent is told beside the denial; 0: nothing */
     uint32_t file;   /* index in policy->files */
     uint32_t line;   /* of the rule's `{`, from 1 */
     uint32_t column;
@@ -78,6 +120,8 @@ enum policy_list {
     LIST_REQUIRED, /* requireAuthoredPolicy; key is 0 */
     LIST_PATHS,    /* pathArguments */
     LIST_TREES,    /* treeArguments */
+    LIST_COMMANDS, /* commandArguments */
+    LIST_URLS,     /* urlArguments */
 };
 struct policy_entry {
     uint32_t key, name; /* symbols */
@@ -108,6 +152,14 @@ struct policy {
     uint32_t rule_count;
     struct match_arg *args;
     uint32_t arg_count;
+    struct match_set *sets;
+    uint32_t set_count;
+    uint32_t *set_values;
+    uint32_t set_value_count;
+    struct match_pattern *patterns; /* by id minus one */
+    uint32_t pattern_count;
+    struct intern pattern_keys, set_keys; /* for loading: what tells a pattern, or a list, from others */
+    struct reading_interest interest;     /* what any rule can look at: for readings_make */
     uint32_t *order; /* the rules that speak, in the order of evaluation: tiers, then positions */
     uint32_t order_count;
     struct path_prefixes *prefixes;
@@ -117,7 +169,7 @@ struct policy {
     uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */
     uint32_t required_count;
     bool names_server;          /* some rule matches a server */
-    bool has_path_rules;        /* some rule has a pathPrefix or pathComponent */
+    bool has_path_rules;        /* some rule has a field that looks at a path, a command or a host */
     bool required_all;          /* the default set holds `*` */
     bool required_servers;      /* the default set holds an entry with a `/` */
     struct policy_index *index; /* the index room's; NULL until index_build */
@@ -137,6 +189,67 @@ static inline struct slice policy_text(const struct policy *policy, uint32_t sym
     return symbol ? intern_text(&policy->symbols, symbol) : (struct slice){"", 0};
 }
 
+/* The values of a field or an argument: none, one or several, in ascending order. */
+struct match_values {
+    const uint32_t *list;
+    uint32_t count;
+};
+
+static inline struct match_values match_values(const struct policy *policy, const uint32_t *value)
+{
+    if ((*value & MATCH_SET) == 0) {
+        return (struct match_values){value, *value != 0};
+    }
+    const struct match_set *set = &policy->sets[*value & ~MATCH_SET];
+    return (struct match_values){policy->set_values + set->first, set->count};
+}
+
+/* The same in the order of field_compare. */
+static inline struct match_values match_values_by_text(const struct policy *policy, const uint32_t *value)
+{
+    struct match_values values = match_values(policy, value);
+    values.list += values.count > 1 ? values.count : 0;
+    return values;
+}
+
+/* Whether `got`, 0 for none, is what a field wants: any, one value or one of a list. */
+bool match_set_has(const struct policy *policy, uint32_t set, uint32_t got);
+
+/* The arguments of a rule as written, and in their loose form. */
+static inline const struct match_arg *rule_exact_args(const struct policy *policy, const struct rule *rule)
+{
+    const struct match_arg *args = policy->args + rule->match.arg_first;
+    return rule->effect == EFFECT_AUTO_APPROVE || rule->match.arg_count == 0 ? args
+                                                                             : args + rule->match.arg_count;
+}
+
+static inline const struct match_arg *rule_loose_args(const struct policy *policy, const struct rule *rule)
+{
+    const struct match_arg *args = policy->args + rule->match.arg_first;
+    return rule->effect != EFFECT_AUTO_APPROVE || rule->match.arg_count == 0 ? args
+                                                                             : args + rule->match.arg_count;
+}
+
+/* How many arms a match stands for: the product of the lengths of its lists, UINT32_MAX when that is greater. */
+uint32_t match_arms(const struct policy *policy, const struct match *match);
+#define MATCH_ARMS_MOST 4096u
+#define MATCH_LIST_MOST 1000u
+
+/* The value of a match's field that stands for one or several values of the policy; 0 when memory ran out. `values` are
+ * put in order; there must be at least one, and no two equal ones. */
+uint32_t policy_add_set(struct policy *policy, enum match_field field, uint32_t *values, uint32_t count);
+
+/* The id of a pattern of a field, the same for equal ones; 0 when memory ran out. What it points to must live as long as
+ * the policy. */
+uint32_t policy_add_pattern(struct policy *policy, enum match_field field,
+                            const struct match_pattern *pattern);
+
+/* The compiled pattern of a value of command, commandPrefix, commandWord or host. */
+static inline const struct match_pattern *policy_pattern(const struct policy *policy, uint32_t id)
+{
+    return &policy->patterns[id - 1];
+}
+
 /* A policy without anything in it, for who fills it; NULL when memory ran out. */
 MUST_USE struct policy *policy_new(void);
 
@@ -145,6 +258,10 @@ MUST_USE struct policy *policy_new(void);
 MUST_USE bool policy_seal(struct policy *policy);
 
 void policy_destroy(struct policy *policy);
+
+/* What a rule of an effect with this match looks at: bits of enum reading_fields. */
+uint8_t match_looks(const struct match *match, uint32_t effect);
+#define RULE_ANY_TOOL 0x80u /* in rule.looks: it says "tool": "*" */
 
 /* ---- Facts: a call looked up in a policy's symbols, once for all its readings ---- */
 
@@ -181,7 +298,7 @@ struct facts {
     struct facts_value channel_value, thread_value;
     uint8_t actor;
     bool input_unknown;
-    /* The call's top-level arguments that some rule has so; by key. What no rule depends on may
+    /* The call's top-level arguments that some rule has so, in both forms (struct match_arg); by key. What no rule depends on may
      * be left out: see facts_make. */
     struct match_arg *args;
     size_t arg_count;
@@ -190,9 +307,10 @@ struct facts {
     struct facts_mask atom_mask; /* of any of them */
     struct arena arena;
     struct buf scratch;
+    struct json_doc text;       /* of strings that are the text of a value */
     struct facts_name one_name; /* where all this is for most calls, so facts cannot be moved */
-    struct match_arg few_args[FACTS_FEW];
-    struct facts_value few_atoms[FACTS_FEW], few_prefixes[FACTS_FEW];
+    struct match_arg few_args[2 * FACTS_FEW];
+    struct facts_value few_atoms[2 * FACTS_FEW], few_prefixes[FACTS_FEW];
 };
 
 MUST_USE bool facts_init(struct facts *facts);
@@ -209,7 +327,7 @@ struct approval {
     uint32_t rule; /* index in policy->rules; the caller has checked the rule's digest */
     struct slice channel, thread;
     int64_t granted, expires; /* wall clock, ms: live while granted <= now < expires */
-    bool for_call;            /* carries a call's hash: a rule with scope `call` asks for it */
+    bool for_call;            /* covers one call, by its hash, whatever the scope of the rule */
     uint8_t call_hash[32];
 };
 
@@ -235,6 +353,7 @@ enum decision_cause {
     CAUSE_NONE = 0,      /* a rule decided, or nothing did and the call is allowed */
     CAUSE_NO_RULE,       /* "no policy authored for tool 'NAME'" */
     CAUSE_UNREADABLE,    /* "path cannot be resolved" */
+    CAUSE_HOST,          /* "host cannot be read" */
     CAUSE_MALFORMED,     /* "malformed call: …" */
     CAUSE_OVER_LIMIT,    /* "call is over a limit" */
     CAUSE_INTERNAL,      /* a failure of our own: no memory, no journal, … */
@@ -247,8 +366,10 @@ struct decision {
     uint32_t cause;          /* enum decision_cause */
     const struct rule *rule; /* the rule that decided, or at which evaluation stopped; NULL: none */
     uint32_t reading;        /* index of the reading that gave it */
-    bool by_approval;        /* allowed because a live approval covers a require_approval rule */
-    struct slice detail;     /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
+    bool by_approval;        /* allowed because a live approval covers a rule that asks */
+    bool noted;              /* whether `rule` matches is not known: people are asked about this very call */
+    bool passed; /* a reading aside that nothing strict decided: it counts for nothing (SPEC.md section 4) */
+    struct slice detail; /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
 };
 
 /* Strictness: deny > require > allow. */
@@ -262,30 +383,32 @@ struct decision policy_evaluate_linear(const struct policy *policy, const struct
                                        const struct reading *readings, size_t reading_count,
                                        const struct approvals *approvals);
 
-/* The first field of a rule that a reading of the call fails, in this order. */
-enum match_field {
-    FIELD_TOOL,
-    FIELD_TOOL_PREFIX,
-    FIELD_SERVER,
-    FIELD_CHANNEL,
-    FIELD_THREAD,
-    FIELD_ACTOR,
-    FIELD_PATH_PREFIX,
-    FIELD_PATH_COMPONENT,
-    FIELD_ARG_EQUALS,
-    FIELD_ALL = 0x1ac6, /* none: the rule matches */
-    /* None of those that can be judged, and the rule also has fields that cannot be: a path of an unreadable
-     * reading, a path or argument of an unknown input. Evaluation stops here (SPEC.md sections 4 and 11). */
-    FIELD_UNKNOWN = 0x253b,
-};
+/* The first field of a rule that a reading of the call fails, or FIELD_ALL, FIELD_UNKNOWN, FIELD_NOTED, FIELD_BARE. */
 enum match_field policy_match(const struct policy *policy, const struct rule *rule, const struct facts *facts,
                               const struct reading *reading);
 
-/* What a rule that ended the evaluation of a reading decides, with how it matched (FIELD_ALL or FIELD_UNKNOWN); without
- * a rule, what the default decides of a name. For who finds the rule in another way than policy_scan. */
-struct decision policy_decide_found(const struct policy *policy, const struct rule *rule,
-                                    enum match_field field, const struct facts *facts,
-                                    const struct reading *reading, const struct approvals *approvals);
+/* The rules noted on the way through a reading (SPEC.md section 4.2): the first of each number of approvers, and how many
+ * rules stood before it in the order of evaluation. */
+struct policy_notes {
+    bool any;
+    const struct rule *rules[LIMIT_APPROVERS + 1];
+    uint32_t ranks[LIMIT_APPROVERS + 1];
+};
+
+/* Notes a rule; `rank` is its place in policy->order. */
+void policy_note(struct policy_notes *notes, const struct rule *rule, uint32_t rank);
+
+/* What becomes of a reading: the rule that ended its evaluation with how it matched (FIELD_ALL or FIELD_UNKNOWN), or
+ * NULL and the default; and the rules noted before rank `end`. For who finds these in another way than policy_scan. */
+struct decision policy_conclude(const struct policy *policy, const struct rule *rule, enum match_field field,
+                                const struct policy_notes *notes, uint32_t end, const struct facts *facts,
+                                const struct reading *reading, const struct approvals *approvals);
+
+/* What people are asked for by a decision to require: the rule's own of a require_approval, else the defaults. */
+uint32_t decision_ttl_ms(const struct decision *decision);
+uint32_t decision_approvers(const struct decision *decision);
+/* The most that an approval of it may cover: this very call where a rule was noted or the input is unknown. */
+enum scope decision_scope(const struct decision *decision);
 
 /* Sees each rule that is looked at, in the order of evaluation, and the first field that failed. */
 struct policy_visitor {
@@ -306,9 +429,6 @@ struct decision policy_scan(const struct policy *policy, const struct facts *fac
 void policy_explain(struct buf *buf, const struct policy *policy, const struct call *call,
                     const struct reading *readings, size_t reading_count, const struct approvals *approvals);
 
-/* "tool", "pathPrefix", …: the documents' name of a field. */
-const char *match_field_name(enum match_field field);
-
 /* Appends a decision as SPEC.md section 3 shows it: {"kind":"deny","rule":"…","reason":"…"}. */
 void decision_write_json(struct buf *buf, const struct policy *policy, const struct decision *decision);
 
@@ -325,8 +445,10 @@ void rule_write_canonical(struct buf *buf, const struct policy *policy, const st
  */
 void policy_write_canonical(struct buf *buf, const struct policy *policy);
 
-/* A canonical match as a JSON object of the documents' own field names (paths canonical). */
+/* A canonical match as a JSON object of the documents' own field names (paths canonical, lists by text). Of a rule the
+ * arguments are as written; of a match as such they are those that it compares, which must be exact ones. */
 void match_write_json(struct buf *buf, const struct policy *policy, const struct match *match);
+void rule_write_match_json(struct buf *buf, const struct policy *policy, const struct rule *rule);
 
 const char *effect_name(uint32_t effect);
 const char *tier_name(enum tier tier);

@@ -54,6 +54,8 @@ static struct reason reason_of(const struct policy *policy, const struct decisio
         return (struct reason){SLICE("no policy authored for tool '"), decision->detail, SLICE("'")};
     case CAUSE_UNREADABLE:
         return (struct reason){.before = SLICE("path cannot be resolved")};
+    case CAUSE_HOST:
+        return (struct reason){.before = SLICE("host cannot be read")};
     case CAUSE_MALFORMED:
         return (struct reason){.before = SLICE("malformed call: "), .text = decision->detail};
     case CAUSE_OVER_LIMIT:
@@ -97,17 +99,15 @@ static void write_rule_id(struct buf *buf, const struct policy *policy, const st
     }
 }
 
+/* At a rule that needs people anyway an unknown input needs as many of them. */
 static void write_require(struct buf *buf, const struct policy *policy, const struct decision *decision)
 {
-    /* At a rule that needs people anyway an unknown input needs as many of them. */
-    const struct rule *rule = decision->rule;
-    bool asks = rule != NULL && rule->effect == EFFECT_REQUIRE_APPROVAL;
     buf_text(buf, "{\"kind\":\"require\"");
     write_rule_id(buf, policy, decision);
     buf_text(buf, ",\"approver\":\"human_approver\",\"ttlMs\":");
-    buf_u64(buf, asks ? rule->ttl_ms : DEFAULT_TTL_MS);
+    buf_u64(buf, decision_ttl_ms(decision));
     buf_text(buf, ",\"approvers\":");
-    buf_u64(buf, asks ? rule->approvers : 1);
+    buf_u64(buf, decision_approvers(decision));
     buf_byte(buf, '}');
 }
 

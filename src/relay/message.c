@@ -1,4 +1,3 @@
-/* Reads the relay's messages and writes its answers. */
 #include "relay/message.h"
 
 #include "approval/approval.h"

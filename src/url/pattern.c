@@ -1,6 +1,4 @@
 /* What a rule's `host` stands for. */
-#include <string.h>
-
 #include "url/internal.h"
 
 static bool is_address(const struct url_host *host)

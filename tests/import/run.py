@@ -234,7 +234,9 @@ def held(gate, lists, kind, calls):
             faults.append(("no command on denied files is allowed", call, reference.files_decision(call), here))
         # Searches meet prefixes below their directory; a bare name of a group covers the group.
         bare = any(split in ("Read", "Edit", "Agent") for entries in lists.values() for split in entries)
-        if same and not bare and call["tool"] not in ("Grep", "Glob") and there != here:
+        # So does a path argument that names a directory, of any tool.
+        above = any(os.path.isdir(str(value)) for value in call.get("input", {}).values())
+        if same and not bare and not above and call["tool"] not in ("Grep", "Glob") and there != here:
             faults.append(("what was kept is the same", call, there, here))
     return faults
 

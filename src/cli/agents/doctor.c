@@ -162,4 +162,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_doctor = {"doctor", "prove that a deny comes through", usage, run};
+const struct cli_command command_doctor = {"doctor", "prove that a deny comes through", usage, run};

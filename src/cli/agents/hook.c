@@ -1,4 +1,3 @@
-/* callgate hook: answers one message of a coding agent's hook. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -226,4 +225,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_hook = {"hook", "judge one call of a coding agent", usage, run};
+const struct cli_command command_hook = {"hook", "judge one call of a coding agent", usage, run};

@@ -1,4 +1,3 @@
-/* callgate hook install and uninstall: puts the hook into a host's settings and takes it out. */
 #include "cli/agents/hook_install.h"
 
 #include <ctype.h>
@@ -431,7 +430,7 @@ int hook_install_run(int argc, char **argv)
         {"dry-run", OPTION_FLAG, &in.dry_run},
         {"no-self-protect", OPTION_FLAG, &in.no_protect},
     };
-    const struct command command = {"hook", "", hook_install_usage, NULL};
+    const struct cli_command command = {"hook", "", hook_install_usage, NULL};
     int code = options_read(&in.options, &command, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own,
                             sizeof(own) / sizeof(*own));
     if (code != -1) {

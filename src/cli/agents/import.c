@@ -1,4 +1,3 @@
-/* callgate import: makes rules of another program's permission file. */
 #include "import/import.h"
 
 #include <errno.h>
@@ -156,5 +155,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_import = {"import", "make a policy of an agent's own permission lists", usage,
-                                       run};
+const struct cli_command command_import = {"import", "make a policy of an agent's own permission lists",
+                                           usage, run};

@@ -163,7 +163,7 @@ static int carry_out(struct wrapping *w)
     return w->sum.changed + w->sum.already > 0 ? EXIT_YES : EXIT_NO;
 }
 
-static int run(const struct command *command, bool taking_away, int argc, char **argv)
+static int run(const struct cli_command *command, bool taking_away, int argc, char **argv)
 {
     struct wrapping w = {.taking_away = taking_away};
     const struct option_spec own[] = {
@@ -196,6 +196,6 @@ static int run_unwrap(int argc, char **argv)
     return run(&command_unwrap, true, argc, argv);
 }
 
-const struct command command_wrap = {"wrap", "put a gate before the servers of MCP configurations",
-                                     wrap_usage, run_wrap};
-const struct command command_unwrap = {"unwrap", "take these gates away again", wrap_usage, run_unwrap};
+const struct cli_command command_wrap = {"wrap", "put a gate before the servers of MCP configurations",
+                                         wrap_usage, run_wrap};
+const struct cli_command command_unwrap = {"unwrap", "take these gates away again", wrap_usage, run_unwrap};

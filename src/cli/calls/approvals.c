@@ -1,9 +1,7 @@
-/* Reads a file of approvals and finds the one that covers a call. */
 #include "cli/calls/approvals.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

@@ -1,9 +1,7 @@
-/* Judges calls of a file one after the other. */
 #include "cli/calls/calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

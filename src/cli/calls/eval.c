@@ -1,4 +1,3 @@
-/* callgate eval and callgate explain: one call a line in, one decision or explanation out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +108,7 @@ struct own {
     bool explain;
 };
 
-static int evaluate(const struct command *command, struct options *options, const struct own *own,
+static int evaluate(const struct cli_command *command, struct options *options, const struct own *own,
                     enum output output)
 {
     static struct judge judge;
@@ -154,7 +153,7 @@ static int evaluate(const struct command *command, struct options *options, cons
     return code;
 }
 
-static int read_and_evaluate(const struct command *command, int argc, char **argv, unsigned groups)
+static int read_and_evaluate(const struct cli_command *command, int argc, char **argv, unsigned groups)
 {
     struct options options;
     struct own own = {0};
@@ -188,6 +187,6 @@ static int run_explain(int argc, char **argv)
     return read_and_evaluate(&command_explain, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_FORMAT);
 }
 
-const struct command command_eval = {"eval", "print the decision for each call", usage, run_eval};
-const struct command command_explain = {"explain", "say why a call is decided as it is", explain_usage,
-                                        run_explain};
+const struct cli_command command_eval = {"eval", "print the decision for each call", usage, run_eval};
+const struct cli_command command_explain = {"explain", "say why a call is decided as it is", explain_usage,
+                                            run_explain};

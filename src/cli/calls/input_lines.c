@@ -1,8 +1,6 @@
-/* Reads lines of any length from a descriptor. */
 #include "cli/calls/input_lines.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 << 10)

@@ -150,4 +150,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_confine = {"confine", "a program in a view that the policy makes", usage, run};
+const struct cli_command command_confine = {"confine", "a program in a view that the policy makes", usage,
+                                            run};

@@ -6,8 +6,8 @@
 #include "confine/view.h"
 
 struct confine_options {
-    const struct command *command; /* for messages */
-    struct option_list writable;   /* directories beside the working directory and the roots */
+    const struct cli_command *command; /* for messages */
+    struct option_list writable;       /* directories beside the working directory and the roots */
     bool private_network;
 };
 

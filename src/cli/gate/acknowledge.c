@@ -1,4 +1,3 @@
-/* callgate acknowledge: a policy as the baseline of reloads, or a gap in the journal. */
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -74,5 +73,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_acknowledge = {"acknowledge", "accept a policy as the baseline for reloads",
-                                            usage, run};
+const struct cli_command command_acknowledge = {"acknowledge", "accept a policy as the baseline for reloads",
+                                                usage, run};

@@ -1,4 +1,3 @@
-/* Writes what a gate keeps of a refused reload. */
 #include "cli/gate/refusal_text.h"
 
 #include "base/utf8.h"

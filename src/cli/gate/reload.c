@@ -206,7 +206,7 @@ static int run_dismiss(int argc, char **argv)
     return code;
 }
 
-const struct command command_reload = {"reload", "tell the running gates to read their policies again", usage,
-                                       run_reload};
-const struct command command_dismiss = {"dismiss", "take refused reloads off the list for review",
-                                        dismiss_usage, run_dismiss};
+const struct cli_command command_reload = {"reload", "tell the running gates to read their policies again",
+                                           usage, run_reload};
+const struct cli_command command_dismiss = {"dismiss", "take refused reloads off the list for review",
+                                            dismiss_usage, run_dismiss};

@@ -1,4 +1,3 @@
-/* callgate run: the options of the gate in front of an MCP server. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,7 +146,7 @@ static bool read_size(const char *text, uint64_t *ret_size)
 /* Fills what goes to the gate and the proxy by value. -1 or an exit code. */
 static int settle(const struct run_options *own, struct gate_options *gate, struct proxy_options *proxy)
 {
-    const struct command *command = &command_run;
+    const struct cli_command *command = &command_run;
     if (own->server != NULL && own->server[0] == '\0') {
         return usage_error(command, "--server: the name is empty");
     }
@@ -327,4 +326,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_run = {"run", "stand in front of an MCP server", usage, run};
+const struct cli_command command_run = {"run", "stand in front of an MCP server", usage, run};

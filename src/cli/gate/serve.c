@@ -28,7 +28,7 @@ static const char usage[] =
     "  --quiet               say nothing on standard error once it runs\n\n"
     "SIGHUP loads the policies again. Exit: 0 told to end, 2 could not be started.\n";
 
-bool broker_takes(const struct command *command, const struct options *options, bool own_terms)
+bool broker_takes(const struct cli_command *command, const struct options *options, bool own_terms)
 {
     if (options->sources.count > 0 || own_terms) {
         (void)usage_error(
@@ -153,4 +153,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_serve = {"serve", "judge for every hook and gate of a user", usage, run};
+const struct cli_command command_serve = {"serve", "judge for every hook and gate of a user", usage, run};

@@ -1,4 +1,3 @@
-/* callgate status: the gates that run, what waits, and gaps in the journal. */
 #include <stdio.h>
 
 #include "base/utf8.h"
@@ -168,4 +167,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_status = {"status", "show the running gates and their policies", usage, run};
+const struct cli_command command_status = {"status", "show the running gates and their policies", usage, run};

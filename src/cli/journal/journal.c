@@ -191,7 +191,7 @@ static bool read_time(const char *text, int64_t now, char ts[CLOCK_ISO_SIZE], co
 static int check_own(struct own *own, enum verb verb, const struct options *options, size_t count)
 {
     struct journal_filter *filter = &own->shown.filter;
-    const struct command *command = &command_journal;
+    const struct cli_command *command = &command_journal;
     int64_t now = clock_wall_ms(), tail = 0;
     own->shown.json = options->json;
     bool narrows = filter->denied || filter->decisions || own->shown.calls || filter->session != NULL ||
@@ -252,5 +252,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_journal = {"journal", "show, verify or rotate a journal, or print its head",
-                                        usage, run};
+const struct cli_command command_journal = {"journal", "show, verify or rotate a journal, or print its head",
+                                            usage, run};

@@ -5,7 +5,7 @@
 #include "gate/state.h"
 
 /* The parts of the journal in the state directory, which --state names or else is this user's own. */
-static int find_own(struct journals *journals, const struct command *command, const char *state)
+static int find_own(struct journals *journals, const struct cli_command *command, const char *state)
 {
     struct buf error, *dir = &journals->path;
     int code = -1;
@@ -29,7 +29,7 @@ static int find_own(struct journals *journals, const struct command *command, co
     return code;
 }
 
-int journals_find(struct journals *ret_journals, const struct command *command, const char *const *files,
+int journals_find(struct journals *ret_journals, const struct cli_command *command, const char *const *files,
                   size_t count, const char *state)
 {
     *ret_journals = (struct journals){.files = files, .count = count};

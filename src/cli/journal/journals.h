@@ -16,7 +16,7 @@ struct journals {
 
 /* -1, or an exit code after saying what is wrong. `state`: the directory given with --state, or NULL. The
  * names are borrowed. journals_finish in any case. */
-int journals_find(struct journals *ret_journals, const struct command *command, const char *const *files,
+int journals_find(struct journals *ret_journals, const struct cli_command *command, const char *const *files,
                   size_t count, const char *state);
 void journals_finish(struct journals *journals);
 

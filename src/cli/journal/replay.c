@@ -1,4 +1,3 @@
-/* callgate replay: what another policy would have decided of the journalled calls. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -202,4 +201,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_replay = {"replay", "tell what another policy would have decided", usage, run};
+const struct cli_command command_replay = {"replay", "tell what another policy would have decided", usage,
+                                           run};

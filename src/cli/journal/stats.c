@@ -1,4 +1,3 @@
-/* callgate stats: how often each rule decided. */
 #include <stdlib.h>
 
 #include "base/utf8.h"
@@ -62,4 +61,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_stats = {"stats", "tell how often each rule decided", usage, run};
+const struct cli_command command_stats = {"stats", "tell how often each rule decided", usage, run};

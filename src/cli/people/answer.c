@@ -251,7 +251,8 @@ static bool find_voter(const struct answering *answering, struct answers *answer
     return ok;
 }
 
-int answer_requests(const struct command *command, struct options *options, const struct answering *answering)
+int answer_requests(const struct cli_command *command, struct options *options,
+                    const struct answering *answering)
 {
     struct buf error, name;
     struct answers answers = {0};
@@ -305,7 +306,7 @@ static const char *fault_of(const struct options *options, const struct answerin
     return NULL;
 }
 
-static int run_answer(const struct command *command, int argc, char **argv, bool yes)
+static int run_answer(const struct cli_command *command, int argc, char **argv, bool yes)
 {
     struct options options;
     struct answering answering = {.yes = yes, .may_ask = true};
@@ -342,6 +343,7 @@ static int run_deny(int argc, char **argv)
     return run_answer(&command_deny, argc, argv, false);
 }
 
-const struct command command_approve = {"approve", "approve a waiting request", approve_usage, run_approve};
-const struct command command_deny = {"deny", "another name of refuse", deny_usage, run_deny};
-const struct command command_refuse = {"refuse", "refuse a waiting request", refuse_usage, run_refuse};
+const struct cli_command command_approve = {"approve", "approve a waiting request", approve_usage,
+                                            run_approve};
+const struct cli_command command_deny = {"deny", "another name of refuse", deny_usage, run_deny};
+const struct cli_command command_refuse = {"refuse", "refuse a waiting request", refuse_usage, run_refuse};

@@ -18,7 +18,7 @@ struct answering {
 
 /* Counts the answer for each code of options->argv, says what became of each, and what else was released.
  * Returns the exit code. */
-int answer_requests(const struct command *command, struct options *options,
+int answer_requests(const struct cli_command *command, struct options *options,
                     const struct answering *answering);
 
 /* Appends what an approval of a request covers. */

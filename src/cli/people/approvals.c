@@ -1,6 +1,5 @@
 /* `approvals`: what people have approved and what still lets calls run. */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -144,5 +143,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_approvals = {"approvals", "list what people have approved, or revoke it", usage,
-                                          run};
+const struct cli_command command_approvals = {"approvals", "list what people have approved, or revoke it",
+                                              usage, run};

@@ -257,4 +257,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_notices = {"notices", "who is told that a request waits", usage, run};
+const struct cli_command command_notices = {"notices", "who is told that a request waits", usage, run};

@@ -171,4 +171,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_pending = {"pending", "list the requests that wait for a person", usage, run};
+const struct cli_command command_pending = {"pending", "list the requests that wait for a person", usage,
+                                            run};

@@ -298,4 +298,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_people = {"people", "who may approve", usage, run};
+const struct cli_command command_people = {"people", "who may approve", usage, run};

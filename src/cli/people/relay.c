@@ -1,4 +1,3 @@
-/* callgate relay: the options of the permission relay. */
 #include <stdlib.h>
 
 #include "cli/commands.h"
@@ -98,5 +97,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_relay = {"relay", "relay an agent's permission requests to rules and people",
-                                      usage, run};
+const struct cli_command command_relay = {"relay", "relay an agent's permission requests to rules and people",
+                                          usage, run};

@@ -45,4 +45,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_reply = {"reply", "count a person's message that is an answer", usage, run};
+const struct cli_command command_reply = {"reply", "count a person's message that is an answer", usage, run};

@@ -47,4 +47,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_slack = {"slack", "approvals in Slack", usage, run};
+const struct cli_command command_slack = {"slack", "approvals in Slack", usage, run};

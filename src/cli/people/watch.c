@@ -31,4 +31,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_watch = {"watch", "requests and decisions, live, in a terminal", usage, run};
+const struct cli_command command_watch = {"watch", "requests and decisions, live, in a terminal", usage, run};

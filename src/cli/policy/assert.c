@@ -1,4 +1,3 @@
-/* callgate assert: proves a list of assertions over a policy. */
 #include <stdio.h>
 
 #include "analysis/analysis.h"
@@ -245,4 +244,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_assert = {"assert", "prove or refute sentences about a policy", usage, run};
+const struct cli_command command_assert = {"assert", "prove or refute sentences about a policy", usage, run};

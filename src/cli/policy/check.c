@@ -1,4 +1,3 @@
-/* callgate check: errors and warnings of policies, as text, JSON or SARIF. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -347,4 +346,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_check = {"check", "report every error and warning of a policy", usage, run};
+const struct cli_command command_check = {"check", "report every error and warning of a policy", usage, run};

@@ -1,4 +1,3 @@
-/* callgate diff: the classes of calls whose decision changes between two policies. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -431,4 +430,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_diff = {"diff", "list every class of calls whose decision changes", usage, run};
+const struct cli_command command_diff = {"diff", "list every class of calls whose decision changes", usage,
+                                         run};

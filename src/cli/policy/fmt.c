@@ -1,4 +1,3 @@
-/* callgate fmt: lays policy documents out. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -155,4 +154,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_fmt = {"fmt", "lay policy documents out in the one way", usage, run};
+const struct cli_command command_fmt = {"fmt", "lay policy documents out in the one way", usage, run};

@@ -1,7 +1,4 @@
-/* Writes findings as SARIF 2.1.0. */
 #include "cli/policy/sarif.h"
-
-#include <string.h>
 
 #include "json/json.h"
 

@@ -1,4 +1,3 @@
-/* callgate schema: the JSON Schema of policy documents. */
 #include "cli/commands.h"
 #include "cli/options.h"
 
@@ -24,4 +23,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_schema = {"schema", "print a JSON Schema of policy documents", usage, run};
+const struct cli_command command_schema = {"schema", "print a JSON Schema of policy documents", usage, run};

@@ -1,4 +1,3 @@
-/* callgate test: calls with the decisions that are wanted, and the rules that none of them reached. */
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -248,4 +247,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_test = {"test", "test a policy by calls and wanted decisions", usage, run};
+const struct cli_command command_test = {"test", "test a policy by calls and wanted decisions", usage, run};

@@ -13,8 +13,24 @@
 
 static const char *const tools[] = {"t", "tu", "u", "tq", "tuq", "uq", "zz", "upload_file", "s/tu", "s/*"};
 static const char *const channels[] = {"A", "B", "Z"};
-static const char *const inputs[] = {"{}",         "{\"k0\":1}",          "{\"k0\":2}",
-                                     "{\"k1\":1}", "{\"k1\":1,\"k0\":1}", "{\"k1\":1,\"k0\":2}"};
+/* Each value of the rules, one that is loosely the same and of no rule, and none. */
+static const char *const inputs[] = {
+    "{}",
+    "{\"k1\":1}",
+    "{\"k1\":\"yes\"}",
+    "{\"k0\":1}",
+    "{\"k0\":1,\"k1\":1}",
+    "{\"K0\":true,\"k1\":\"yes\"}",
+    "{\"k0\":true,\"k1\":1}",
+    "{\"k0\":true}",
+    "{\"k0\":2}",
+    "{\"k0\":2,\"k1\":1}",
+    "{\"k0\":\" 2\",\"k1\":1}",
+    "{\"k0\":\" 2\"}",
+    "{\"k0\":1,\"k1\":\"yes\"}",
+    "{\"k0\":2,\"k1\":\"yes\"}",
+    "{\"k0\":\" 2\",\"k1\":\"yes\"}",
+};
 /* NULL: no path. Every prefix with and without more, with each set of patterns that a path below it can have.
  */
 static const char *const paths[] = {NULL,          "/",     "/q",      "/q/b",     "/q/bq",    "/q/qb",
@@ -23,14 +39,16 @@ static const char *const paths[] = {NULL,          "/",     "/q",      "/q/b",  
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 #define SERVERS     2 /* none, "s" */
 #define ACTORS      2
+#define OTHERS      2 /* nothing, a host beside the path */
+#define READINGS    (COUNT(paths) * OTHERS)
 #define BARE_POINTS (COUNT(tools) * COUNT(channels) * COUNT(inputs) * SERVERS * ACTORS)
-#define POINTS      (BARE_POINTS * COUNT(paths))
+#define POINTS      (BARE_POINTS * READINGS)
 
 struct universe {
     struct json_doc docs[COUNT(inputs)];
     struct call calls[BARE_POINTS];
     struct call_name names[BARE_POINTS];
-    struct reading readings[COUNT(paths)];
+    struct reading readings[READINGS];
     struct path_base base;
 };
 
@@ -44,9 +62,14 @@ static void scope_init(struct universe *scope)
         json_init(&scope->docs[i]);
         CHECK(json_parse(&scope->docs[i], slice_of(inputs[i]), &options, &error));
     }
-    for (size_t i = 0; i < COUNT(paths); i++) {
-        scope->readings[i].kind = paths[i] == NULL ? READING_NO_PATH : READING_PATH;
-        scope->readings[i].path = paths[i] == NULL ? SLICE("") : slice_of(paths[i]);
+    for (size_t i = 0; i < READINGS; i++) {
+        const char *path = paths[i / OTHERS];
+        scope->readings[i].kind = path == NULL ? READING_NO_PATH : READING_PATH;
+        scope->readings[i].path = path == NULL ? SLICE("") : slice_of(path);
+        if (i % OTHERS != 0) {
+            scope->readings[i].host_kind = READING_HOST;
+            scope->readings[i].host = SLICE("like.none");
+        }
     }
     for (size_t i = 0; i < BARE_POINTS; i++) {
         size_t n = i;
@@ -77,9 +100,9 @@ static void decide_points(const struct universe *scope, const struct policy *pol
             CHECK(false);
             break;
         }
-        for (size_t p = 0; p < COUNT(paths); p++) {
+        for (size_t p = 0; p < READINGS; p++) {
             struct decision d = policy_evaluate_linear(policy, &facts, &scope->readings[p], 1, NULL);
-            ret[i * COUNT(paths) + p] =
+            ret[i * READINGS + p] =
                 d.rule != NULL ? 2 + (uint32_t)(d.rule - policy->rules) : d.kind == DECISION_ALLOW;
         }
     }
@@ -96,12 +119,14 @@ static bool decide_text(const struct universe *scope, const struct policy *polic
     struct readings readings;
     struct facts facts;
     const struct call_defaults none = {0};
+    struct reading_interest interest = policy->interest;
+    interest.component_count = 0; /* as witnesses are made: no directory is looked through */
     bool ok = call_reader_init(&reader);
     ok = readings_init(&readings) && ok;
     ok = facts_init(&facts) && ok;
     ok = ok && call_read(&reader, text, &none) == CALL_OK &&
-         readings_make(&readings, &reader.call, &scope->base, policy->arguments, policy->prefixes, NULL, 0) ==
-             READINGS_OK &&
+         readings_make(&readings, &reader.call, &scope->base, policy->arguments, policy->prefixes, &interest,
+                       0) == READINGS_OK &&
          facts_make(&facts, policy, &reader.call);
     if (ok) {
         *ret = policy_evaluate_linear(policy, &facts, readings.list, readings.count, NULL);
@@ -269,7 +294,9 @@ static bool refuted_by_points(const struct universe *scope, const struct policy 
                               const struct assertion *assertion, const uint32_t *points)
 {
     struct policy *space = policy->assertion_space;
-    struct rule asked = {.match = assertion->match};
+    struct rule asked = {
+        .effect = EFFECT_AUTO_APPROVE, .match = assertion->match, .looks = READING_FIELD_STRICT};
+    asked.looks |= match_looks(&asked.match, EFFECT_DENY);
     struct facts facts;
     bool refuted = false;
     CHECK(facts_init(&facts));
@@ -281,8 +308,8 @@ static bool refuted_by_points(const struct universe *scope, const struct policy 
             CHECK(false);
             break;
         }
-        for (size_t p = 0; p < COUNT(paths); p++) {
-            refuted = refuted || (is_bad(policy, assertion, points[i * COUNT(paths) + p]) &&
+        for (size_t p = 0; p < READINGS; p++) {
+            refuted = refuted || (is_bad(policy, assertion, points[i * READINGS + p]) &&
                                   policy_match(space, &asked, &facts, &scope->readings[p]) == FIELD_ALL);
         }
     }
@@ -343,33 +370,49 @@ static int change_of(const struct policy *from, uint32_t a, const struct policy 
 /* One match of a class as rules all of which must match: of a pathComponent that is a list, one each. The
  * entry with a star of the default set is a tool's name as well, which no rule can write. */
 struct printed {
-    uint32_t rules[3];
+    uint32_t rules[4];
     uint32_t count;
     bool starred_tool;
+    int beside; /* 0 whatever, 1 nothing, 2 a command or a host */
 };
 
-static void write_rule(struct buf *buf, const struct json_doc *doc, const char *component, uint32_t *made,
-                       struct printed *ret)
+/* Writes a rule of a printed match: an auto_approve of what is exact, or a deny of what is loose. */
+static void write_rule(struct buf *buf, const struct json_doc *doc, const char *component, bool loose,
+                       uint32_t *made, struct printed *ret)
 {
     const struct json_value *root = json_root(doc), *v = json_first(doc, root);
-    buf_printf(buf, "%s{\"id\":\"m%u\",\"effect\":\"auto_approve\",\"match\":{", *made ? "," : "", *made);
+    struct buf match;
     bool some = false;
+    buf_init(&match, 1 << 16);
     for (; v != NULL; v = json_right(doc, root, v)) {
         const struct json_value *value = json_member_value(v);
         bool list = slice_is(json_str(v), "pathComponent") && json_is(value, JSON_ARRAY);
         bool starred = slice_is(json_str(v), "tool") && slice_is(json_str(value), "s/*");
-        test_comma(buf, &some);
-        json_write_string(buf, starred ? SLICE("toolPrefix") : json_str(v));
-        buf_byte(buf, ':');
+        if (slice_is(json_str(v), "beside")) {
+            ret->beside = slice_is(json_str(value), "nothing") ? 1 : 2;
+            continue;
+        }
+        if (slice_is(json_str(v), "argLoosely") != loose) {
+            continue;
+        }
+        test_comma(&match, &some);
+        json_write_string(&match, starred ? SLICE("toolPrefix") : loose ? SLICE("argEquals") : json_str(v));
+        buf_byte(&match, ':');
         if (list) {
-            buf_printf(buf, "\"%s\"", component);
+            buf_printf(&match, "\"%s\"", component);
         } else {
-            buf_slice(buf, starred ? SLICE("\"s/\"") : json_text_of(doc, value));
+            buf_slice(&match, starred ? SLICE("\"s/\"") : json_text_of(doc, value));
         }
         ret->starred_tool = ret->starred_tool || starred;
     }
-    buf_text(buf, "}}");
-    ret->rules[ret->count++] = (*made)++;
+    if (some) { /* an empty one is of no rule: every call */
+        buf_printf(buf, "%s{\"id\":\"m%u\",\"effect\":%s,\"match\":{", *made ? "," : "", *made,
+                   loose ? "\"deny\",\"reason\":\"no\"" : "\"auto_approve\"");
+        buf_slice(buf, buf_slice_of(&match));
+        buf_text(buf, "}}");
+        ret->rules[ret->count++] = (*made)++;
+    }
+    buf_finish(&match);
 }
 
 static void write_printed(struct buf *buf, struct slice match, uint32_t *made, struct printed *ret)
@@ -384,11 +427,12 @@ static void write_printed(struct buf *buf, struct slice match, uint32_t *made, s
         for (const struct json_value *v = json_first(&doc, both); v != NULL; v = json_right(&doc, both, v)) {
             char text[32];
             (void)snprintf(text, sizeof(text), "%.*s", SLICE_FMT(json_str(v)));
-            write_rule(buf, &doc, text, made, ret);
+            write_rule(buf, &doc, text, false, made, ret);
         }
-    } else if (!slice_is(match, "{}")) { /* which no rule may be: every call */
-        write_rule(buf, &doc, "", made, ret);
+    } else {
+        write_rule(buf, &doc, "", false, made, ret);
     }
+    write_rule(buf, &doc, "", true, made, ret);
     json_finish(&doc);
 }
 
@@ -398,8 +442,14 @@ static bool has_all(const struct policy *policy, const struct printed *printed, 
     if (printed->starred_tool && !slice_is(call->names[0].tool, "s/*")) {
         return false;
     }
+    bool beside = reading->host_kind != READING_NO_HOST;
+    if (printed->beside != 0 && (printed->beside == 2) != beside) {
+        return false;
+    }
     for (uint32_t i = 0; i < printed->count; i++) {
-        if (policy_match(policy, &policy->rules[printed->rules[i]], facts, reading) != FIELD_ALL) {
+        struct rule rule = policy->rules[printed->rules[i]];
+        rule.looks &= (uint8_t)~READING_FIELD_BARE; /* what it says of that is `beside` */
+        if (policy_match(policy, &rule, facts, reading) != FIELD_ALL) {
             return false;
         }
     }
@@ -456,14 +506,14 @@ static void check_counts(const struct universe *scope, const struct policy *from
 {
     size_t wrong = 0;
     for (size_t i = 0; i < POINTS; i++) {
-        const struct call *call = &scope->calls[i / COUNT(paths)];
+        const struct call *call = &scope->calls[i / READINGS];
         bool changes = change_of(from, was[i], to, is[i]) != 0;
         if (counts[i] != changes && wrong++ == 0 && check_failed < 20) {
             printf("tool %.*s, channel %.*s, path %s: %u -> %u (0: default deny, 1: default allow, 2: first "
                    "rule) is in %d classes, %d of them another change's\n",
                    SLICE_FMT(call->names[0].tool), SLICE_FMT(call->channel),
-                   paths[i % COUNT(paths)] != NULL ? paths[i % COUNT(paths)] : "none", was[i], is[i],
-                   counts[i] / 16 + counts[i] % 16, counts[i] / 16);
+                   paths[i % READINGS / OTHERS] != NULL ? paths[i % READINGS / OTHERS] : "none", was[i],
+                   is[i], counts[i] / 16 + counts[i] % 16, counts[i] / 16);
         }
     }
     CHECK(wrong == 0);
@@ -549,11 +599,14 @@ static void compare_diff(const struct universe *scope, const struct policy *from
     for (size_t i = 0; i < diff.count; i++) {
         const struct diff_class *class = &diff.list[i];
         uint32_t a = winner_of(from, &class->from), b = winner_of(to, &class->to);
+        if (class->aside) {
+            continue;
+        }
         listed[a * width + b] = true;
         ok = ok && class->weaker == (change_of(from, a, to, b) == 2) && class->list == NULL &&
              decided_by(scope, from, class->witness, class->from.kind, class->from.rule) &&
              decided_by(scope, to, class->witness, class->to.kind, class->to.rule);
-        count_class(scope, class, scope->readings, COUNT(paths), was, is, a, b, counts);
+        count_class(scope, class, scope->readings, READINGS, was, is, a, b, counts);
     }
     for (size_t i = 0; i < cells; i++) {
         if (there[i] != listed[i] && check_failed < 20) {

@@ -23,7 +23,7 @@ static uint32_t slow_shadow(const struct policy *policy, uint32_t later)
             return UINT32_MAX; /* its group begins here */
         }
         if (same_tier(policy, i, later) &&
-            match_subset(policy, &policy->rules[later].match, policy, &policy->rules[i].match)) {
+            rule_subset(policy, &policy->rules[later], policy, &policy->rules[i])) {
             return i;
         }
     }
@@ -41,7 +41,7 @@ static uint32_t slow_denies(const struct policy *policy, uint32_t rule, uint32_t
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         const struct rule *deny = &policy->rules[i];
         if (deny->effect == EFFECT_DENY && deny->tier == TIER_ADMIN &&
-            match_intersects(policy, &deny->match, policy, &allow->match)) {
+            rule_intersects(policy, deny, policy, allow)) {
             *ret_first = count == 0 ? i : *ret_first;
             count++;
         }
@@ -119,7 +119,7 @@ static void compare_violations(const struct policy *running, const struct policy
         }
         for (uint32_t j = 0; ok && j < running->rule_count; j++) {
             if (running->rules[j].effect == EFFECT_DENY &&
-                match_subset(next, &rule->match, running, &running->rules[j].match)) {
+                rule_subset(next, rule, running, &running->rules[j])) {
                 ok = at < violations.count && slice_eq(violations.list[at].new_rule, id_of(next, i)) &&
                      slice_eq(violations.list[at].existing_deny, id_of(running, j));
                 at++;
@@ -205,8 +205,8 @@ static void texts(void)
         "server apart \xe2\x80\x94 write server and tool.\n");
     check_text(
         "[{\"id\":\"b\",\"effect\":\"auto_approve\",\"match\":{\"channel\":\"C\"}}]",
-        "policy-load: warning: rule 'b' (line 1) allows every tool on every path \xe2\x80\x94 add tool, "
-        "toolPrefix, pathPrefix or pathComponent.\n");
+        "policy-load: warning: rule 'b' (line 1) allows every tool that it can be about \xe2\x80\x94 add "
+        "tool or toolPrefix, or say \"tool\": \"*\" beside pathPrefix, pathComponent, a command or host.\n");
 }
 
 /* Texts that the running set has never seen, in every field. */

@@ -131,7 +131,8 @@ static const struct load_case cases[] = {
     {"approvers zero and eleven", NULL,
      ASK("'approvers':0},{'id':'b','effect':'require_approval','match':{'tool':'t'},'approvers':11"),
      "bad-value 1:73 /0/approvers; bad-value 1:147 /1/approvers"},
-    {"an unknown scope", NULL, ASK("'scope':'once'"), "bad-value 1:69 /0/scope"},
+    {"an unknown scope", NULL, ASK("'scope':'ever'"), "bad-value 1:69 /0/scope"},
+    {"a scope once", NULL, ASK("'scope':'once'"), ""},
     {"a scope null", NULL, ASK("'scope':null"), "wrong-type 1:69 /0/scope"},
 
     /* ---- Match ---- */
@@ -151,7 +152,7 @@ static const struct load_case cases[] = {
      "bad-value 1:92 /0/match/thread_ts; bad-value 1:108 /0/match/pathPrefix; bad-value 1:124 "
      "/0/match/toolPrefix"},
     {"lists", NULL, RULE("'tool':['x'],'argEquals':[1],'actor':1"),
-     "wrong-type 1:52 /0/match/tool; wrong-type 1:70 /0/match/argEquals; wrong-type 1:82 /0/match/actor"},
+     "wrong-type 1:70 /0/match/argEquals; wrong-type 1:82 /0/match/actor"},
     {"stars", NULL, RULE("'tool':'a*','server':'?'"),
      "bad-value 1:52 /0/match/tool; bad-value 1:66 /0/match/server"},
     {"a star in a prefix", NULL, RULE("'toolPrefix':'a*'"), "bad-value 1:58 /0/match/toolPrefix"},
