@@ -57,6 +57,39 @@ static bool is_hunted_reading(void *context, const struct decision *decisions)
            witness_is_by(&hunt->analysis->space, 0, hunt->rule, &decisions[0]);
 }
 
+static bool is_bad_kind(const void *context, uint32_t kind)
+{
+    return is_bad(context, kind);
+}
+
+/* The same of what boxes cannot hold: rules and assertions with lists, commands and hosts. */
+static enum assertion_result hunt_named(struct hunt *hunt, const struct rule *rule, const struct match *entry,
+                                        bool noted)
+{
+    struct analysis *analysis = hunt->analysis;
+    struct named *named = analysis_named(analysis);
+    struct named_question question = {.asked = &hunt->assertion->match,
+                                      .rule = rule,
+                                      .noted = noted,
+                                      .is_bad = is_bad_kind,
+                                      .context = hunt->assertion};
+    if (entry != NULL && entry->tool != 0) {
+        question.tool = intern_text(&analysis->space.symbols, entry->tool);
+    }
+    if (entry != NULL && entry->server != 0) {
+        question.server = intern_text(&analysis->space.symbols, entry->server);
+    }
+    switch (named == NULL ? NAMED_UNKNOWN
+                          : named_ask(named, &question, &hunt->found, &analysis->witness.call)) {
+    case NAMED_FOUND:
+        return ASSERTION_REFUTED;
+    case NAMED_NONE:
+        return ASSERTION_PROVED;
+    default:
+        return ASSERTION_UNCONFIRMED;
+    }
+}
+
 /* Whether a rule that gives a bad decision wins somewhere in a box, as far as is known: refuted, unconfirmed,
  * or proved that it does not. */
 static enum assertion_result hunt_rule(struct hunt *hunt, const struct box *box)
@@ -121,12 +154,20 @@ enum assertion_result assertion_prove(struct analysis *analysis, size_t assertio
                                          (READING_FIELD_COMMAND | READING_FIELD_STRICT);
         bool apart = rule != NULL && (hunt.opaque || side->opaque[hunt.rule]) &&
                      !rule_intersects(analysis->asked, &asked, side->policy, rule);
-        if (apart || !(is_bad(hunt.assertion, kind) || (noted && is_bad(hunt.assertion, DECISION_REQUIRE))) ||
+        bool near = apart && is_bad(hunt.assertion, kind) &&
+                    named_is_near(analysis->asked, &asked.match, side->policy, &rule->match);
+        if ((apart && !near) ||
+            !(is_bad(hunt.assertion, kind) || (noted && is_bad(hunt.assertion, DECISION_REQUIRE))) ||
             space_is_covered(space, 0, hunt.rule, analysis->asked, &asked) ||
             !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
             continue;
         }
-        enum assertion_result here = hunt_rule(&hunt, &both);
+        enum assertion_result here = near ? ASSERTION_UNCONFIRMED : hunt_rule(&hunt, &both);
+        if (here == ASSERTION_UNCONFIRMED && (hunt.opaque || side->opaque[hunt.rule])) {
+            buf_reset(&analysis->witness.call);
+            here = hunt_named(&hunt, rule, rule == NULL ? &side->flat.rules[hunt.rule].match : NULL,
+                              noted && is_bad(hunt.assertion, DECISION_REQUIRE));
+        }
         if (here == ASSERTION_REFUTED) {
             *ret = refutation_of(&hunt.found);
             buf_slice(ret_call, buf_slice_of(&analysis->witness.call));

@@ -14,6 +14,7 @@ struct analysis *analysis_create(const struct policy *policy, const struct polic
         return NULL;
     }
     analysis->asked = asked;
+    analysis->base = base;
     analysis->asked_count = asked == NULL ? 0 : assertion_count;
     analysis->assertions = assertions;
     analysis->args = calloc((size_t)analysis->space.most_args * 2 + 1, sizeof(*analysis->args));
@@ -24,11 +25,21 @@ struct analysis *analysis_create(const struct policy *policy, const struct polic
     return analysis;
 }
 
+struct named *analysis_named(struct analysis *analysis)
+{
+    if (analysis->named == NULL) {
+        analysis->named = named_create(analysis->space.sides[0].policy, analysis->asked, analysis->assertions,
+                                       analysis->asked_count, analysis->base);
+    }
+    return analysis->named;
+}
+
 void analysis_destroy(struct analysis *analysis)
 {
     if (analysis == NULL) {
         return;
     }
+    named_destroy(analysis->named);
     witness_finish(&analysis->witness);
     space_finish(&analysis->space);
     free(analysis->args);
@@ -56,6 +67,7 @@ struct covers {
     uint32_t rule[MOST_COVERS];
     uint32_t point[MOST_COVERS];
     uint32_t count;
+    bool together; /* not by point, but arm by arm and command by command */
 };
 
 /* Readings of calls that had to be tried: what decides those that the rule matches. */
@@ -126,18 +138,39 @@ static void add_cover(struct covers *covers, uint32_t rule, uint32_t point)
     covers->point[covers->count++] = point;
 }
 
+/* Of a rule that a box does not hold: whether it decides some call, or may; if none, by what they are decided. */
+static bool is_named_live(struct analysis *analysis, uint32_t rule, struct covers *ret_covers)
+{
+    const struct side *side = &analysis->space.sides[0];
+    struct named_covers covers = {.count = 0};
+    struct named *named = analysis_named(analysis);
+    buf_reset(&analysis->witness.call);
+    if (named == NULL ||
+        named_decides(named, space_rule(&analysis->space, 0, rule), &covers, &analysis->witness.call) !=
+            NAMED_NONE ||
+        covers.count == 0) {
+        return true;
+    }
+    *ret_covers = (struct covers){.together = true};
+    for (uint32_t i = 0; i < covers.count && i < MOST_COVERS; i++) {
+        ret_covers->rule[ret_covers->count++] =
+            side->place[side->policy->rules[covers.list[i] - side->policy->rules].speaker];
+    }
+    return false;
+}
+
 /* Whether some call is decided by a rule of flat, or may be; if none, by what they are decided. */
 static bool is_live(struct analysis *analysis, uint32_t rule, struct covers *ret_covers)
 {
     struct box box = space_box(&analysis->space, 0, rule);
     bool tried = box.match.arg_count != 0 && witness_reads_args(&analysis->witness, &box);
     uint32_t points[SPACE_POINTS], count = space_points(&analysis->space, &box, points);
-    ret_covers->count = 0;
+    *ret_covers = (struct covers){.count = 0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t by = tried ? tried_winner(analysis, &box, points[i], rule)
                             : space_winner(&analysis->space, 0, &box, points[i], rule);
         if (by == NOWHERE) {
-            return true;
+            return !analysis->space.sides[0].opaque[rule] || is_named_live(analysis, rule, ret_covers);
         }
         add_cover(ret_covers, by, points[i]);
     }
@@ -148,8 +181,14 @@ bool dead_witness(struct analysis *analysis, uint32_t rule, struct buf *ret_call
 {
     struct space *space = &analysis->space;
     uint32_t flat = space->sides[0].place[rule];
+    struct named_covers covers;
     if (flat == NOWHERE) {
         return false;
+    }
+    if (space->sides[0].opaque[flat] && analysis_named(analysis) != NULL &&
+        named_decides(analysis_named(analysis), space_rule(space, 0, flat), &covers, ret_call) ==
+            NAMED_FOUND) {
+        return true;
     }
     struct box box = space_box(space, 0, flat);
     uint32_t points[SPACE_POINTS], count = space_points(space, &box, points);
@@ -221,12 +260,15 @@ static void write_message(struct buf *buf, const struct side *side, const struct
     for (uint32_t i = 0; i < covers->count; i++) {
         buf_text(buf, i == 0 ? "" : ", ");
         write_cover(buf, policy, dead, cover_rule(side, covers->rule[i]));
-        if (covers->count > 1) {
+        if (covers->count > 1 && !covers->together) {
             buf_printf(buf, " covers %s%s", actor_name(space_actor(covers->point[i])),
                        (covers->point[i] & SPACE_OTHER) != 0 ? " with a command or a host" : "");
         }
     }
-    buf_text(buf, covers->count > 1 ? "" : " decides every call that it matches");
+    bool together = covers->count > 1 && covers->together;
+    buf_text(buf, together            ? " decide every call that it matches, together"
+                  : covers->count > 1 ? ""
+                                      : " decides every call that it matches");
     buf_text(buf, cover_rule(side, covers->rule[0])->tier != dead->tier
                       ? " \xe2\x80\x94 a higher tier hides it: narrow that rule or remove this one."
                       : " \xe2\x80\x94 reorder, narrow what covers it, or remove it.");

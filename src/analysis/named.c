@@ -1,0 +1,494 @@
+/* Questions about rules with lists, commands and hosts: the calls that stand for all. */
+#include "analysis/named.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/named_common.h"
+#include "call/call.h"
+#include "json/json.h"
+
+#define CALLS_MOST 50000u /* calls that are tried for one question */
+#define CALL_BYTES ((size_t)1 << 20)
+
+struct named {
+    const struct policy *policy, *asked;
+    const struct path_base *base;
+    struct command_world world;
+    struct arena arena; /* of one pair of arms */
+    struct call_reader reader;
+    struct readings readings;
+    struct facts facts;
+    struct buf call, text;
+    char fresh[24]; /* a name like no other */
+    struct slice fresh_name;
+};
+
+/* ---- Making ---- */
+
+static void add_patterns(struct command_world *world, const struct policy *policy, const struct match *match)
+{
+    static const enum match_field fields[] = {FIELD_COMMAND, FIELD_COMMAND_PREFIX, FIELD_COMMAND_WORD};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
+        struct match_values values = match_values(policy, &match->values[fields[i]]);
+        for (uint32_t j = 0; j < values.count; j++) {
+            const struct match_pattern *pattern = policy_pattern(policy, values.list[j]);
+            if (fields[i] == FIELD_COMMAND_WORD) {
+                command_world_add_word(world, &pattern->word);
+            } else {
+                command_world_add(world, &pattern->command);
+            }
+        }
+    }
+}
+
+static bool text_has(const struct policy *policy, struct slice name)
+{
+    for (uint32_t i = 1; policy != NULL && i <= policy->symbols.count; i++) {
+        struct slice text = intern_text(&policy->symbols, i);
+        if (memmem(text.ptr, text.len, name.ptr, name.len) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that stands in no text of the policies. One that begins like a toolPrefix of few letters would have to be
+ * told by its first letter: so there is one for each letter to try. */
+static bool is_like_none(const struct named *named, struct slice name)
+{
+    const struct policy *policy = named->policy;
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        struct match_values values = match_values(policy, &policy->rules[i].match.tool_prefix);
+        for (uint32_t j = 0; j < values.count; j++) {
+            if (slice_starts_with(name, policy_text(policy, values.list[j]))) {
+                return false;
+            }
+        }
+    }
+    return !text_has(policy, name) && !text_has(named->asked, name);
+}
+
+static bool find_fresh(struct named *named)
+{
+    for (unsigned i = 0; i < 2600; i++) {
+        char letter = (char)('a' + (25 + i) % 26);
+        int len = snprintf(named->fresh, sizeof(named->fresh), "%c%cnew%u", letter, letter, i / 26);
+        named->fresh_name = (struct slice){named->fresh, (size_t)len};
+        if (is_like_none(named, named->fresh_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct named *named_create(const struct policy *policy, const struct policy *asked,
+                           const struct assertion *assertions, size_t assertion_count,
+                           const struct path_base *base)
+{
+    struct named *named = calloc(1, sizeof(*named));
+    if (named == NULL) {
+        return NULL;
+    }
+    named->policy = policy;
+    named->asked = asked;
+    named->base = base;
+    command_world_init(&named->world);
+    arena_init(&named->arena, 0);
+    buf_init(&named->call, CALL_BYTES);
+    buf_init(&named->text, CALL_BYTES);
+    bool reader = call_reader_init(&named->reader), readings = readings_init(&named->readings),
+         facts = facts_init(&named->facts);
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        add_patterns(&named->world, policy, &policy->rules[i].match);
+    }
+    for (size_t i = 0; i < assertion_count; i++) {
+        add_patterns(&named->world, asked, &assertions[i].match);
+    }
+    if (!reader || !readings || !facts || !find_fresh(named)) {
+        named_destroy(named);
+        return NULL;
+    }
+    return named;
+}
+
+void named_destroy(struct named *named)
+{
+    if (named == NULL) {
+        return;
+    }
+    command_world_finish(&named->world);
+    arena_finish(&named->arena);
+    call_reader_finish(&named->reader);
+    readings_finish(&named->readings);
+    facts_finish(&named->facts);
+    buf_finish(&named->call);
+    buf_finish(&named->text);
+    free(named);
+}
+
+/* ---- Calls ---- */
+
+/* How a call's command stands to a point. */
+enum command_form {
+    FORM_PLAIN,
+    FORM_ASSIGNED, /* behind an assignment */
+    FORM_OPEN,     /* before a word that is not known */
+    FORM_OPTIONS,  /* words like no other as options, which name no places */
+    FORM_COUNT,
+    FORM_BEHIND = FORM_COUNT, /* an option behind its first word: read aside, it is the point */
+    FORM_INSIDE,              /* behind a program that runs it: the same */
+};
+
+struct asking {
+    struct named *named;
+    const struct named_question *question;
+    const struct common *common;
+    const struct command_point *point; /* NULL: no command */
+    enum command_form form;
+    struct slice wrapper; /* of FORM_INSIDE: the program and its words, as text */
+    bool unreadable;      /* the command is a text that is not read */
+    bool with_host;
+    enum actor actor;
+    uint32_t tried;
+    bool hit; /* some reading is decided so, if perhaps no call */
+    bool found, failed;
+    struct decision decision;
+    struct named_covers covers; /* what decides readings instead */
+};
+
+static void write_command(struct asking *asking)
+{
+    struct buf *text = &asking->named->text;
+    buf_reset(text);
+    buf_text(text, asking->unreadable ? "if" : asking->form == FORM_ASSIGNED ? "X=1 " : "");
+    if (asking->form == FORM_INSIDE) {
+        buf_slice(text, asking->wrapper);
+    }
+    for (uint32_t i = 0; asking->point != NULL && i < asking->point->count; i++) {
+        bool option = asking->form == FORM_OPTIONS && asking->point->fresh[i] && i > 0;
+        buf_text(text, i > 0 ? " " : "");
+        buf_text(text, option ? "--" : "");
+        command_append_word(text, asking->point->words[i]);
+        buf_text(text, asking->form == FORM_BEHIND && i == 0 ? " --new" : "");
+    }
+    buf_text(text, asking->form == FORM_OPEN ? " $X" : "");
+}
+
+static void write_name(struct asking *asking, const char *key, enum match_field field)
+{
+    struct buf *call = &asking->named->call;
+    struct slice name = asking->common->texts[field];
+    buf_text(call, key);
+    json_write_string(call, name.ptr != NULL ? name : asking->named->fresh_name);
+}
+
+static void write_url(struct asking *asking)
+{
+    struct buf *text = &asking->named->text;
+    const struct url_pattern *host = asking->common->host;
+    buf_reset(text);
+    buf_text(text, "https://");
+    if (host == NULL || host->below) {
+        buf_slice(text, asking->named->fresh_name);
+        buf_text(text, ".");
+    }
+    buf_slice(text, host == NULL ? SLICE("invalid") : url_host_text(&host->host));
+    json_write_string(&asking->named->call, buf_slice_of(text));
+}
+
+static void write_tool(struct asking *asking)
+{
+    struct buf *call = &asking->named->call, *text = &asking->named->text;
+    struct slice prefix = asking->common->texts[FIELD_TOOL_PREFIX];
+    if (asking->common->texts[FIELD_TOOL].ptr != NULL || prefix.ptr == NULL) {
+        write_name(asking, "{\"tool\":", FIELD_TOOL);
+        return;
+    }
+    buf_reset(text);
+    buf_slice(text, prefix);
+    buf_slice(text, asking->named->fresh_name);
+    buf_text(call, "{\"tool\":");
+    json_write_string(call, buf_slice_of(text));
+}
+
+static void write_call(struct asking *asking)
+{
+    struct buf *call = &asking->named->call;
+    buf_reset(call);
+    write_tool(asking);
+    if (asking->common->texts[FIELD_SERVER].ptr != NULL) {
+        write_name(asking, ",\"server\":", FIELD_SERVER);
+    }
+    buf_text(call, ",\"input\":{");
+    if (asking->point != NULL || asking->unreadable) {
+        write_command(asking);
+        buf_text(call, "\"command\":");
+        json_write_string(call, buf_slice_of(&asking->named->text));
+    }
+    if (asking->with_host) {
+        buf_text(call, asking->point != NULL || asking->unreadable ? ",\"url\":" : "\"url\":");
+        write_url(asking);
+    }
+    write_name(asking, "},\"sessionKey\":{\"channel\":", FIELD_CHANNEL);
+    write_name(asking, ",\"thread\":", FIELD_THREAD);
+    buf_text(call, "},\"actor\":");
+    json_write_string(call, slice_of(actor_name(asking->actor)));
+    buf_byte(call, '}');
+}
+
+static bool is_by(const struct asking *asking, const struct decision *decision)
+{
+    const struct rule *rule = decision->cause == CAUSE_NO_RULE ? NULL : decision->rule;
+    return rule == asking->question->rule;
+}
+
+static void note_cover(struct named_covers *covers, const struct decision *decision)
+{
+    bool known = decision->rule == NULL || decision->cause != CAUSE_NONE;
+    for (uint32_t i = 0; i < covers->count && !known; i++) {
+        known = covers->list[i] == decision->rule;
+    }
+    if (!known && covers->count < NAMED_COVERS) {
+        covers->list[covers->count++] = decision->rule;
+    }
+}
+
+/* Decides the call that stands written. */
+static void decide(struct asking *asking)
+{
+    struct named *named = asking->named;
+    const struct policy *policy = named->policy;
+    const struct call_defaults none = {0};
+    if (!buf_ok(&named->call) || call_read(&named->reader, buf_slice_of(&named->call), &none) != CALL_OK ||
+        readings_make(&named->readings, &named->reader.call, named->base, policy->arguments, policy->prefixes,
+                      &policy->interest, 0) != READINGS_OK ||
+        !facts_make(&named->facts, policy, &named->reader.call)) {
+        asking->failed = true;
+        return;
+    }
+    bool hit = false;
+    for (size_t i = 0; i < named->readings.count; i++) {
+        const struct reading *reading = &named->readings.list[i];
+        struct decision own = policy_evaluate(policy, &named->facts, reading, 1, NULL);
+        if (!reading->aside) {
+            hit =
+                hit || (is_by(asking, &own) && asking->question->is_bad(asking->question->context, own.kind));
+            note_cover(&asking->covers, &own);
+        }
+    }
+    asking->hit = asking->hit || (hit && asking->form < FORM_COUNT);
+    asking->decision =
+        policy_evaluate(policy, &named->facts, named->readings.list, named->readings.count, NULL);
+    asking->found = hit && asking->question->is_bad(asking->question->context, asking->decision.kind) &&
+                    (!asking->question->by_it || is_by(asking, &asking->decision));
+}
+
+/* Tries the call of a point and a form, for each actor and with a host or without. True when that is enough. */
+static bool try_calls(struct asking *asking)
+{
+    static const enum actor actors[] = {ACTOR_SESSION_OWNER, ACTOR_CLAUDE_PROCESS};
+    for (unsigned i = 0; i < 4 && !asking->found && !asking->failed; i++) {
+        asking->actor = actors[i % 2];
+        asking->with_host = i >= 2;
+        bool apart = asking->common->actor != 0 && asking->common->actor != (uint32_t)asking->actor;
+        if (apart || (asking->common->host != NULL && !asking->with_host)) {
+            continue;
+        }
+        asking->failed = ++asking->tried > CALLS_MOST;
+        write_call(asking);
+        decide(asking);
+    }
+    return asking->found || asking->failed;
+}
+
+static bool visit_point(void *context, const struct command_point *point)
+{
+    struct asking *asking = context;
+    asking->point = point;
+    for (unsigned form = 0; form < FORM_COUNT; form++) {
+        asking->form = (enum command_form)form;
+        if (try_calls(asking)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool visit_aside(void *context, const struct command_point *point)
+{
+    struct asking *asking = context;
+    struct command_point bare = *point;
+    bare.words[0] = program_of(bare.words[0]);
+    asking->point = &bare; /* a program in any directory is one in none, too */
+    /* Behind an option the words from the first that is none on are left as they are. */
+    bool behind = bare.count < 2 || bare.words[1].len == 0 || bare.words[1].ptr[0] != '-';
+    asking->form = FORM_BEHIND;
+    if (behind && try_calls(asking)) {
+        return true;
+    }
+    asking->form = FORM_INSIDE;
+    return try_calls(asking);
+}
+
+/* The words behind which a rule's arm lets a command stand: its own, where it is about a program that runs others. */
+static void write_wrapper(struct named *named, const struct arm *arm, struct slice *ret_wrapper)
+{
+    const struct command_pattern *pattern = arm_pattern(arm);
+    struct buf *text = &named->text;
+    bool wraps = pattern != NULL && program_runs_commands(program_of(pattern->words[0].text));
+    buf_reset(text);
+    for (uint32_t i = 0; wraps && i < pattern->count; i++) {
+        command_append_word(text, pattern->words[i].any ? named->fresh_name : pattern->words[i].text);
+        buf_byte(text, ' ');
+    }
+    buf_text(text, wraps ? "" : "sudo ");
+    *ret_wrapper = arena_copy(&named->arena, buf_slice_of(text));
+}
+
+/* Looks for commands that are what is asked about only when they are read aside. What is not found is no proof. */
+static void ask_aside(struct asking *asking, const struct arm *asked, const struct arm *arm)
+{
+    static const struct arm none = {.policy = NULL};
+    struct common common = *asking->common;
+    if (!common_commands(&asking->named->arena, asked, &none, &common) || !common.has_commands) {
+        return;
+    }
+    if (common.commands.pattern != NULL && !common.commands.pattern->loose) {
+        return; /* it is that of a directory, or one that is no program */
+    }
+    write_wrapper(asking->named, arm, &asking->wrapper);
+    asking->common = &common;
+    (void)command_points_visit(&asking->named->world, &common.commands, visit_aside, asking);
+    asking->point = NULL;
+    asking->form = FORM_PLAIN;
+}
+
+/* Asks about what one pair of arms has in common. */
+static void ask_pair(struct asking *asking)
+{
+    const struct common *common = asking->common;
+    asking->point = NULL;
+    asking->form = FORM_PLAIN;
+    if (!common->has_commands) {
+        asking->unreadable = true;
+        bool enough = try_calls(asking);
+        asking->unreadable = false;
+        if (enough || try_calls(asking)) {
+            return;
+        }
+    }
+    enum command_points_result result =
+        command_points_visit(&asking->named->world, &common->commands, visit_point, asking);
+    asking->failed = asking->failed || result == COMMAND_POINTS_FAILED;
+    asking->point = NULL;
+}
+
+/* Whether a match has fields in which a call of its arms need not be like every other: nothing is proved of it. */
+static bool is_found_only(const struct match *match)
+{
+    return (match->path_prefix | match->path_component | match->arg_count) != 0 ||
+           ((match->command | match->command_prefix | match->command_word) != 0 && match->host != 0);
+}
+
+/* An entry of the default set is about its tool and server. */
+static bool take_entry(const struct named_question *question, struct common *common)
+{
+    struct slice *tool = &common->texts[FIELD_TOOL], *server = &common->texts[FIELD_SERVER];
+    struct slice prefix = common->texts[FIELD_TOOL_PREFIX];
+    if (question->tool.ptr != NULL) {
+        if ((tool->ptr != NULL && !slice_eq(*tool, question->tool)) ||
+            (prefix.ptr != NULL && !slice_starts_with(question->tool, prefix))) {
+            return false;
+        }
+        *tool = question->tool;
+    }
+    if (question->server.ptr != NULL) {
+        if (server->ptr != NULL && !slice_eq(*server, question->server)) {
+            return false;
+        }
+        *server = question->server;
+    }
+    return true;
+}
+
+/* Asks about each pair of arms. */
+static void ask_pairs(struct asking *asking, const struct policy *asked_policy, const struct match *asked,
+                      const struct match *match, bool aside)
+{
+    struct named *named = asking->named;
+    uint32_t asked_arms = arm_count(asked_policy, asked), rule_arms = arm_count(named->policy, match);
+    if ((uint64_t)asked_arms * rule_arms > ARMS_MOST) {
+        asking->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < asked_arms * rule_arms && !asking->failed && !asking->found; i++) {
+        struct arm a = arm_of(asked_policy, asked, i % asked_arms),
+                   b = arm_of(named->policy, match, i / asked_arms);
+        struct common common;
+        arena_reset(&named->arena);
+        if (!common_find(&a, &b, &common) || !take_entry(asking->question, &common)) {
+            continue;
+        }
+        asking->common = &common;
+        if (common_commands(&named->arena, &a, &b, &common)) {
+            ask_pair(asking);
+        }
+        if (aside && !asking->found && !asking->failed) {
+            ask_aside(asking, &a, &b);
+        }
+    }
+}
+
+static bool cannot_be_made(const struct match *match)
+{
+    return match->arg_count != 0 || match->path_prefix != 0 || match->path_component != 0;
+}
+
+static const struct match any_call = {.arg_count = 0};
+
+enum named_answer named_ask(struct named *named, const struct named_question *question,
+                            struct decision *ret_decision, struct buf *ret_call)
+{
+    const struct match *match = question->rule == NULL ? &any_call : &question->rule->match;
+    struct asking asking = {.named = named, .question = question};
+    if (cannot_be_made(question->asked) || cannot_be_made(match)) {
+        return NAMED_UNKNOWN;
+    }
+    ask_pairs(&asking, named->asked, question->asked, match, true);
+    if (asking.found && !asking.failed) {
+        *ret_decision = asking.decision;
+        buf_slice(ret_call, buf_slice_of(&named->call));
+        return NAMED_FOUND;
+    }
+    bool only = question->noted || is_found_only(question->asked) || is_found_only(match);
+    return asking.failed || asking.hit || only ? NAMED_UNKNOWN : NAMED_NONE;
+}
+
+static bool is_any_kind(const void *context, uint32_t kind)
+{
+    (void)context;
+    (void)kind;
+    return true;
+}
+
+enum named_answer named_decides(struct named *named, const struct rule *rule, struct named_covers *ret_covers,
+                                struct buf *ret_call)
+{
+    const struct match *match = &rule->match;
+    const struct named_question question = {
+        .asked = &any_call, .rule = rule, .is_bad = is_any_kind, .by_it = true};
+    struct asking asking = {.named = named, .question = &question};
+    bool noted = rule->effect != EFFECT_AUTO_APPROVE &&
+                 (match->command | match->command_prefix | match->command_word) != 0;
+    if (cannot_be_made(match)) {
+        return NAMED_UNKNOWN;
+    }
+    ask_pairs(&asking, named->policy, &any_call, match, false);
+    if (asking.found && !asking.failed) {
+        buf_slice(ret_call, buf_slice_of(&named->call));
+        return NAMED_FOUND;
+    }
+    *ret_covers = asking.covers;
+    return asking.failed || asking.hit || noted || is_found_only(match) ? NAMED_UNKNOWN : NAMED_NONE;
+}
