@@ -37,8 +37,6 @@ struct view {
 struct view_options {
     const struct policy *policy;
     const struct path_base *base;
-    const struct slice *components; /* pathComponent patterns of the policy */
-    size_t component_count;
     const struct slice *writable; /* absolute, canonical: the working directory and what --write names */
     size_t writable_count;
     struct slice state_dir; /* of the gate: always hidden */

@@ -23,8 +23,9 @@ static bool matches(const struct view_options *options, struct slice path)
 {
     const char *slash = memrchr(path.ptr, '/', path.len);
     struct slice name = slice_from(path, slash != NULL ? (size_t)(slash - path.ptr) : 0); /* with its slash */
-    for (size_t i = 0; i < options->component_count; i++) {
-        if (path_has_component(name, options->components[i])) {
+    const struct reading_interest *interest = &options->policy->interest;
+    for (size_t i = 0; i < interest->component_count; i++) {
+        if (path_has_component(name, interest->components[i])) {
             return true;
         }
     }
@@ -89,7 +90,7 @@ bool view_find_names(struct view *view, const struct view_options *options, stru
 {
     struct search s = {.view = view, .options = options};
     char path[PATH_MAX];
-    for (size_t i = 0; options->component_count > 0 && i < options->writable_count; i++) {
+    for (size_t i = 0; options->policy->interest.component_count > 0 && i < options->writable_count; i++) {
         struct slice place = options->writable[i];
         if (place.len >= sizeof(path)) {
             continue;
