@@ -40,6 +40,7 @@
     EACH(stats) \
     EACH(status) \
     EACH(test) \
+    EACH(tools) \
     EACH(unwrap) \
     EACH(watch) \
     EACH(wrap)

@@ -133,6 +133,10 @@ struct outcome gate_judge(struct gate *gate, const struct call *call, const stru
  * OUTCOME_HELD with held.number 0. */
 struct outcome gate_judge_unheld(struct gate *gate, const struct call *call);
 
+/* Denies a call for a reason that is no rule's: a surface knows something of it that speaks against every call
+ * of that kind (a tool that nobody has accepted). Journalled like any denial, the reason for the operator. */
+struct outcome gate_deny(struct gate *gate, const struct call *call, struct slice reason);
+
 /* Where the paths of the calls that follow start from. A hook learns it from its message, when the policy is
  * loaded already; the policy's own prefixes keep theirs. What `base` points to must outlive those calls. */
 void gate_start_from(struct gate *gate, const struct path_base *base);

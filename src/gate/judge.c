@@ -150,6 +150,19 @@ struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
     return judge(gate, call, NULL, (struct slice){0}, false);
 }
 
+struct outcome gate_deny(struct gate *gate, const struct call *call, struct slice reason)
+{
+    struct judged judged = {.call = call};
+    const struct approvals none = {.channel = call->channel, .thread = call->thread};
+    arena_reset(&gate->ledger.arena);
+    (void)decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
+    judged.hashed = call->input != NULL && decide_hash(&gate->decider, call, judged.hash);
+    if (!judged_paths(&gate->decider.readings, &gate->ledger.arena, &judged.paths, &judged.path_count)) {
+        judged.path_count = 0;
+    }
+    return judged_deny_because(gate, &judged, DENIAL_POLICY, CAUSE_NONE, reason);
+}
+
 /* {"bytes":N,"sha256":HEX} of a message; empty when nothing is known. The text lives in `room`. */
 static struct slice describe_came(const struct came *came, char *room, size_t size)
 {

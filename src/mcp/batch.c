@@ -15,6 +15,7 @@ void batch_init(struct batch *batch)
     *batch = (struct batch){0};
     buf_init(&batch->answers, ANSWERS_CEILING);
     arena_init(&batch->texts, 0);
+    buf_init(&batch->requests, ANSWERS_CEILING);
 }
 
 void batch_finish(struct batch *batch)
@@ -23,6 +24,7 @@ void batch_finish(struct batch *batch)
     free(batch->pieces);
     buf_finish(&batch->answers);
     arena_finish(&batch->texts);
+    buf_finish(&batch->requests);
     *batch = (struct batch){0};
 }
 
@@ -31,6 +33,7 @@ void batch_reset(struct batch *batch)
     batch->count = 0;
     batch->staged = false;
     arena_reset(&batch->texts);
+    buf_reset(&batch->requests);
     if (batch->answers.cap > ANSWERS_KEEP) {
         buf_finish(&batch->answers);
         buf_init(&batch->answers, ANSWERS_CEILING);

@@ -20,8 +20,9 @@ struct batch {
     size_t count, cap;
     uv_buf_t *pieces; /* room for one for each line */
     struct buf answers;
-    struct arena texts; /* of lines that are not the other side's own bytes */
-    bool staged;        /* the gate has something to commit */
+    struct buf requests; /* of the gate's own, for the server */
+    struct arena texts;  /* of lines that are not the other side's own bytes */
+    bool staged;         /* the gate has something to commit */
 };
 
 void batch_init(struct batch *batch);

@@ -118,6 +118,25 @@ static void hold(struct session *s, const struct message *message, struct ids_en
     send_progress(s, call);
 }
 
+/* A call that comes before the server's tools are known. */
+static void park(struct session *s, const struct message *message, struct ids_entry *entry, struct slice text,
+                 struct slice raw)
+{
+    struct slice token = call_progress_token(&s->doc, message);
+    struct held_call *call = held_add(&s->held, entry, raw, text, token);
+    if (call == NULL) {
+        ids_remove(&s->client_ids, entry);
+        answer_denied(&s->batch.answers, &message->id, call_answer_shape(&s->doc, message), DENIAL_POLICY,
+                      (struct slice){0});
+        return;
+    }
+    entry->state = IDS_HELD;
+    call->parked = true;
+    call->shape = call_answer_shape(&s->doc, message);
+    call->deadline_ms = s->now_ms + s->options->hold_for_ms;
+    call->progress_ms = call->deadline_ms;
+}
+
 static void judge(struct session *s, struct message *message, struct ids_entry *entry, struct slice text,
                   struct slice raw)
 {
@@ -127,13 +146,23 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
         refuse_as(s, message, RPC_BAD_PARAMS, why, text);
         return;
     }
+    enum tool_standing standing = message->form == CALL_FORM_TOOL
+                                      ? tool_list_standing(s, message, s->maker.name.tool)
+                                      : TOOL_MAY_BE_CALLED;
+    if (standing == TOOL_WAITS) {
+        park(s, message, entry, text, raw);
+        return;
+    }
     /* The place among the lines comes first, so that an allow that is journalled is one that is handed on. */
     if (!batch_reserve(&s->batch)) {
         ids_remove(&s->client_ids, entry);
         refuse_as(s, message, RPC_INTERNAL, "no memory", text);
         return;
     }
-    struct outcome outcome = gate_judge(s->gate, &s->maker.call, NULL, no_code);
+    struct outcome outcome =
+        standing == TOOL_MAY_NOT
+            ? gate_deny(s->gate, &s->maker.call, SLICE("the tool is not as it was accepted (callgate tools)"))
+            : gate_judge(s->gate, &s->maker.call, NULL, no_code);
     s->batch.staged = true;
     if (outcome.kind == OUTCOME_ALLOW) {
         batch_add_reserved(&s->batch, raw, true);
@@ -169,6 +198,7 @@ static void request(struct session *s, struct message *message, struct slice tex
         refuse_as(s, message, RPC_INTERNAL, "too many requests wait for an answer", text);
         return;
     }
+    tool_list_note_request(s, message, entry);
     if (roots_take_inputs(&s->roots, &s->doc, message->params)) {
         start_from_roots(s);
     }
@@ -186,7 +216,7 @@ static void request(struct session *s, struct message *message, struct slice tex
 
 void session_withdraw(struct session *s, struct held_call *call)
 {
-    if (!held_shared(&s->held, call)) {
+    if (!call->parked && !held_shared(&s->held, call)) {
         gate_withdraw(s->gate, &call->claim);
         s->batch.staged = true;
     }
@@ -309,8 +339,22 @@ static void settle(struct session *s, struct held_call *call)
     }
 }
 
+/* The server's tools are known now: the call is read again, as if it had just come. */
+static void unpark(struct session *s, struct held_call *call)
+{
+    struct ids_entry *entry = call->entry;
+    struct message message = message_read(&s->doc, call->text);
+    held_take(&s->held, call);
+    entry->held = NULL;
+    entry->state = IDS_SENT;
+    call->next = s->released; /* its line must live until the batch is sent */
+    s->released = call;
+    judge(s, &message, entry, call->text, call->raw);
+}
+
 bool session_look_at_held(struct session *s)
 {
+    s->parked_ready = false;
     if (s->held.count == 0) {
         return false;
     }
@@ -319,7 +363,9 @@ bool session_look_at_held(struct session *s)
     struct held_call *call = s->held.first, *next;
     for (; call != NULL; call = next) {
         next = call->next;
-        if (look && gate_held_state(s->gate, &call->claim) != REQUEST_WAITING) {
+        if (call->parked && s->tools_state != LIST_ASKED) {
+            unpark(s, call);
+        } else if (look && !call->parked && gate_held_state(s->gate, &call->claim) != REQUEST_WAITING) {
             settle(s, call);
         } else if (now >= call->deadline_ms) {
             /* The request stays open: a retry of the call passes once it is approved. */
@@ -329,6 +375,10 @@ bool session_look_at_held(struct session *s)
         } else if (now >= call->progress_ms) {
             send_progress(s, call);
         }
+    }
+    if (s->list_failed) {
+        s->list_failed = false;
+        s->tools_state = LIST_UNKNOWN; /* the next call asks again */
     }
     return true;
 }

@@ -52,12 +52,21 @@ enum ids_state {
     IDS_HELD,      /* waits for people; the other side has not seen it */
 };
 
+/* What a request of the client is, beyond a request. */
+enum request_use {
+    USE_NONE = 0,
+    USE_LIST_FIRST, /* asks for the first page of the server's tools */
+    USE_LIST_MORE,  /* for a later one */
+    USE_OWN_LIST,   /* the gate asks by itself: the client sees nothing of it */
+};
+
 struct ids_entry {
     struct ids_entry *next; /* of its slot */
     uint32_t hash;
     enum ids_state state;
     struct id id; /* text is behind the entry */
     void *held;   /* what waits, for IDS_HELD; the caller's */
+    uint8_t use;  /* enum request_use, of the client's */
     void *sent;   /* malloc'd: what is to be said when the answer comes; the entry's own. May be NULL */
 };
 

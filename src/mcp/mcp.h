@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "gate/gate.h"
+#include "tools/tools.h"
 
 /* What belongs to a session, whatever carries its messages. */
 struct session_options {
@@ -20,7 +21,9 @@ struct session_options {
     struct path_base base;              /* what the gate starts from, until the client tells roots */
     const char *const *allowed_methods; /* --allow-method; NULL-terminated; may be NULL */
     uint64_t hold_for_ms;
-    bool outcomes_off;             /* --record-outcomes=off: no event says how a call that ran has ended */
+    struct tool_book *book; /* what the server offers; NULL: it is not looked at. Stays the caller's */
+    bool pinned;            /* --tools pin: a tool that nobody has accepted as it is offered is denied */
+    bool outcomes_off;      /* --record-outcomes=off: no event says how a call that ran has ended */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 

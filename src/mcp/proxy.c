@@ -88,6 +88,10 @@ static void end_batch(struct proxy *p, struct link *to)
     struct batch *batch = &p->session.batch;
     size_t count = session_commit(&p->session);
     link_write(to, batch->pieces, count);
+    if (batch->requests.len > 0) {
+        uv_buf_t requests = {.base = batch->requests.ptr, .len = batch->requests.len};
+        link_write(p->server, &requests, 1);
+    }
     if (batch->answers.len > 0) {
         uv_buf_t answers = {.base = batch->answers.ptr, .len = batch->answers.len};
         link_write(p->client, &answers, 1);
@@ -140,6 +144,9 @@ static void take_server_lines(struct proxy *p, bool last)
         }
     }
     end_batch(p, p->client);
+    if (session->parked_ready && session_look_at_held(prepare(p))) {
+        end_batch(p, p->server);
+    }
 }
 
 /* ---- Ending ---- */

@@ -77,11 +77,40 @@ static const char *outcome_of(const struct json_doc *doc, const struct server_me
     return json_is(json_get(doc, message->result, "isError"), JSON_TRUE) ? "tool_error" : "ok";
 }
 
+/* Hands a list of tools on without those that nobody has accepted. False when all of it may go on. */
+static bool hand_on_filtered(struct session *s, const struct server_message *message,
+                             const struct ids_entry *entry)
+{
+    struct buf result, line;
+    if (entry->use == USE_NONE || message->result == NULL) {
+        return false;
+    }
+    buf_init(&result, 2 * SERVER_LINE_BYTES);
+    buf_init(&line, 2 * SERVER_LINE_BYTES);
+    bool filtered = tool_list_filter(s, message->result, &result);
+    if (filtered) {
+        buf_text(&line, "{\"jsonrpc\":\"2.0\",\"id\":");
+        id_write(&line, &entry->id);
+        buf_text(&line, ",\"result\":");
+        buf_slice(&line, buf_slice_of(&result));
+        buf_text(&line, "}\n");
+        if (!buf_ok(&result) || !buf_ok(&line) || !batch_add_copy(&s->batch, buf_slice_of(&line))) {
+            s->fault = "no memory";
+        }
+    }
+    buf_finish(&line);
+    buf_finish(&result);
+    return filtered;
+}
+
 /* Hands a response on: as it stands, or written anew when a client could not read it so. */
 static void hand_on(struct session *s, const struct server_message *message, const struct ids_entry *entry,
                     struct slice raw, bool mended)
 {
     bool same_id = entry->id.kind == message->id.kind;
+    if (hand_on_filtered(s, message, entry)) {
+        return;
+    }
     if (same_id && message->repair == NULL && !mended) {
         session_pass(s, raw);
         return;
@@ -106,6 +135,10 @@ static void response(struct session *s, const struct server_message *message, st
     if (entry == NULL) {
         return;
     }
+    if (tool_list_take(s, message, entry)) {
+        ids_remove(&s->client_ids, entry);
+        return;
+    }
     session_note_end(s, entry, outcome_of(&s->doc, message, entry), raw.len);
     if (is_input_required(&s->doc, message->result)) {
         session_note(s, "mcp.input_required", "a result that asks the client for input", (struct slice){0});
@@ -120,6 +153,10 @@ static void broken(struct session *s, const struct server_message *message, size
     char text[160];
     struct ids_entry *entry = answered(s, message);
     if (entry == NULL) {
+        return;
+    }
+    if (tool_list_take(s, message, entry)) {
+        ids_remove(&s->client_ids, entry);
         return;
     }
     const char *why = message->why != NULL ? message->why : "it is not JSON";
@@ -150,6 +187,9 @@ static void notification(struct session *s, const struct server_message *message
         if (entry != NULL) {
             entry->state = IDS_CANCELLED;
         }
+    }
+    if (slice_is(message->method, "notifications/tools/list_changed")) {
+        tool_list_changed(s);
     }
     session_pass(s, raw);
 }
@@ -255,7 +295,8 @@ void session_lose_server(struct session *s)
 {
     struct ids_entry *entry;
     while ((entry = ids_any(&s->client_ids)) != NULL) {
-        if (entry->state != IDS_CANCELLED) { /* who has cancelled waits for nothing */
+        if (entry->state != IDS_CANCELLED &&
+            entry->use != USE_OWN_LIST) { /* who has cancelled waits for nothing */
             answer_error(&s->batch.answers, &entry->id, RPC_INTERNAL, "The server has ended");
         }
         session_note_end(s, entry, entry->state == IDS_CANCELLED ? "cancelled" : "server_ended", 0);

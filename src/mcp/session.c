@@ -138,6 +138,7 @@ bool session_init(struct session *s, const struct session_options *options)
     json_init(&s->doc);
     batch_init(&s->batch);
     buf_init(&s->scratch, SERVER_LINE_BYTES);
+    buf_init(&s->own_meta, LIMIT_MESSAGE_BYTES);
     return call_maker_init(&s->maker, &options->defaults) && roots_init(&s->roots, &options->base);
 }
 
@@ -148,6 +149,7 @@ void session_finish(struct session *s)
     roots_finish(&s->roots);
     batch_finish(&s->batch);
     buf_finish(&s->scratch);
+    buf_finish(&s->own_meta);
     json_finish(&s->doc);
     while (s->held.first != NULL) {
         struct held_call *call = s->held.first;

@@ -18,6 +18,13 @@
 /* The longest line that is taken from a server. A response beyond it becomes an error for its id. */
 #define SERVER_LINE_BYTES ((size_t)64 << 20)
 
+/* What is known of the server's tools in this session. */
+enum list_state {
+    LIST_UNKNOWN = 0, /* never listed, or the server said that the list has changed */
+    LIST_ASKED,       /* the gate has asked for it */
+    LIST_KNOWN,
+};
+
 struct session {
     const struct session_options *options;
     struct gate *gate;
@@ -30,11 +37,18 @@ struct session {
     struct roots roots; /* that the client told */
     struct batch batch;
     struct buf scratch;
-    uint64_t now_ms;   /* the owner's clock; set by the owner */
-    bool client_full;  /* the client does not read: it gets no more progress; set by the owner */
-    const char *fault; /* not NULL: the session cannot go on, and why */
-    bool repair_told;  /* that the server's messages are repaired */
-    bool babble_told;  /* that the server writes lines that are no messages */
+    enum list_state tools_state;
+    uint64_t asked_lists; /* requests of the gate's own, for their ids */
+    bool own_list;        /* the list being read is one that the gate asked for */
+    bool list_failed;     /* the list could not be had: the calls that wait for it are denied */
+    unsigned own_pages;   /* of the list being read */
+    bool parked_ready;    /* calls that waited for the list can be judged */
+    struct buf own_meta;  /* `_meta` of the gate's own requests, from the client's last call; empty: none */
+    uint64_t now_ms;      /* the owner's clock; set by the owner */
+    bool client_full;     /* the client does not read: it gets no more progress; set by the owner */
+    const char *fault;    /* not NULL: the session cannot go on, and why */
+    bool repair_told;     /* that the server's messages are repaired */
+    bool babble_told;     /* that the server writes lines that are no messages */
 };
 
 /* The options must outlive the session. False without memory. */

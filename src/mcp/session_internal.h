@@ -2,6 +2,7 @@
 #ifndef MCP_SESSION_INTERNAL_H
 #define MCP_SESSION_INTERNAL_H
 
+#include "mcp/server_message.h"
 #include "mcp/session.h"
 
 /* Journals that something was dropped or passed that people may ask for later. `method` may be empty. */
@@ -21,6 +22,30 @@ void session_note_sent(struct session *s, struct ids_entry *entry, struct slice 
 /* The call has ended: an event `call.ended` with how, how long it took, and the size of its result. Nothing
  * for what is no judged call, or was never sent. */
 void session_note_end(struct session *s, const struct ids_entry *entry, const char *outcome, size_t size);
+
+/* ---- tool_list.c: what the server offers ---- */
+
+/* Notes what kind of request of the client an entry is. */
+void tool_list_note_request(struct session *s, const struct message *message, struct ids_entry *entry);
+
+enum tool_standing {
+    TOOL_MAY_BE_CALLED = 0,
+    TOOL_WAITS, /* for the list of the server's tools, for which the gate has asked */
+    TOOL_MAY_NOT,
+};
+
+/* Whether a call of a tool may go on to be judged, as far as pins are concerned. */
+enum tool_standing tool_list_standing(struct session *s, const struct message *message, struct slice tool);
+
+/* The server's answer to a request for a list. True when it is one that the gate asked for: the client sees
+ * nothing of it. */
+bool tool_list_take(struct session *s, const struct server_message *message, const struct ids_entry *entry);
+
+/* Appends a list's result without the tools that nobody has accepted. False when all of it may go on. */
+bool tool_list_filter(const struct session *s, const struct json_value *result, struct buf *ret_result);
+
+/* The server says that its list has changed. */
+void tool_list_changed(struct session *s);
 
 /* ---- client.c ---- */
 

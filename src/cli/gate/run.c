@@ -46,6 +46,9 @@ static const char usage[] =
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
     "  --journal WHICH       required (default: a call that cannot be recorded is denied) or optional\n"
+    "  --tools WHICH         record (default): keep what the server offers, and journal what changes; pin: "
+    "deny\n"
+    "                        what is new or changed until it is accepted ('callgate tools accept'); off\n"
     "  --record-outcomes WHICH  on (default: an event says how each call that ran has ended) or off\n"
     "  --journal-max-size N  bytes (K, M, G): a journal that would be longer is rotated (default: never)\n\n"
     "SIGHUP loads the policies again; SIGUSR1 rotates the journal. Exit: the server's exit code, 128 and its "
@@ -60,6 +63,7 @@ struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
     const char *notify;
     const char *gate;
+    const char *tools;
     bool remote, no_weakening, confine, tell_refusals;
     struct option_list methods;
     struct confine_options confined;
@@ -168,6 +172,11 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
         return usage_error(command,
                            "--journal-max-size is a number of bytes, or 100K, 100M, 1G; at least 64K");
     }
+    proxy->session.pinned = own->tools != NULL && strcmp(own->tools, "pin") == 0;
+    if (own->tools != NULL && !proxy->session.pinned && strcmp(own->tools, "record") != 0 &&
+        strcmp(own->tools, "off") != 0) {
+        return usage_error(command, "--tools is record, pin or off");
+    }
     proxy->session.hold_for_ms = 55000;
     if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
         return usage_error(command, "--hold-for is a number of seconds, at most a day");
@@ -212,6 +221,50 @@ static bool add_server_words(struct options *options)
     return getcwd(cwd, sizeof(cwd)) != NULL &&
            server_words_read(&options->arena, &options->base, slice_of(cwd), options->argv, environ,
                              &options->base);
+}
+
+/* What tells a server from others: its name, or else its command. */
+static bool server_key(const struct options *options, const char *server, struct buf *ret_key)
+{
+    uint8_t hash[HASH_SIZE];
+    char hex[HASH_HEX + 1];
+    struct buf words;
+    if (server != NULL) {
+        buf_text(ret_key, server);
+        return buf_ok(ret_key);
+    }
+    buf_init(&words, (size_t)16 << 20);
+    for (int i = 0; i < options->argc; i++) {
+        buf_bytes(&words, options->argv[i], strlen(options->argv[i]) + 1);
+    }
+    bool ok = buf_ok(&words) && hash_bytes(buf_slice_of(&words), hash);
+    buf_finish(&words);
+    if (ok) {
+        hash_to_hex(hash, hex);
+        buf_printf(ret_key, "command-%.16s", hex);
+    }
+    return ok && buf_ok(ret_key);
+}
+
+/* Opens the book of the server's tools, unless it is not wanted. False after saying why not. */
+static bool open_book(const struct options *options, const struct run_options *own,
+                      struct session_options *session)
+{
+    if (own->tools != NULL && strcmp(own->tools, "off") == 0) {
+        return true;
+    }
+    struct buf key, error;
+    buf_init(&key, (size_t)1 << 20);
+    buf_init(&error, (size_t)64 << 10);
+    if (server_key(options, own->server, &key)) {
+        session->book = tool_book_open(options->state_dir, buf_slice_of(&key), &error);
+    }
+    if (session->book == NULL) {
+        say("what the server offers cannot be compared: %.*s", SLICE_FMT(buf_slice_of(&error)));
+    }
+    buf_finish(&key);
+    buf_finish(&error);
+    return session->book != NULL || !session->pinned;
 }
 
 static struct gate *open_gate(const struct gate_options *options, const char *broker)
@@ -270,6 +323,10 @@ static int start(struct options *options, const struct run_options *own)
     if (proxy.session.gate == NULL) {
         return EXIT_UNABLE;
     }
+    if (!open_book(options, own, &proxy.session)) {
+        gate_close(proxy.session.gate);
+        return EXIT_UNABLE;
+    }
     struct view view = {0};
     if (own->confine && (proxy.command = confine_words(options, &own->confined, &view)) == NULL) {
         gate_close(proxy.session.gate);
@@ -277,6 +334,7 @@ static int start(struct options *options, const struct run_options *own)
     }
     say_without_waiting();
     code = proxy_run(&proxy);
+    tool_book_close(proxy.session.book);
     gate_close(proxy.session.gate);
     view_finish(&view);
     return code;
@@ -295,6 +353,7 @@ static int run(int argc, char **argv)
         {"fsync", OPTION_VALUE, &own.fsync},
         {"journal", OPTION_VALUE, &own.journal},
         {"record-outcomes", OPTION_VALUE, &own.outcomes},
+        {"tools", OPTION_VALUE, &own.tools},
         {"journal-max-size", OPTION_VALUE, &own.journal_max_size},
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},

@@ -60,6 +60,21 @@ def tool(message):
     answer(ident, {"tool": name})
 
 
+def list_tools(message):
+    """The tools of the file RECORD.tools, as it stands now, in pages of PAGE."""
+    with open(record_name + ".tools", encoding="utf-8") as file:
+        offered = json.load(file)
+    if isinstance(offered, str):
+        send({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32603, "message": offered}})
+        return
+    page = offered["page"]
+    start = int(message.get("params", {}).get("cursor", "0"))
+    result = {"tools": offered["tools"][start:start + page]}
+    if start + page < len(offered["tools"]):
+        result["nextCursor"] = str(start + page)
+    answer(message["id"], result)
+
+
 def main():
     if mode == "banner":
         send(b"Need to install the following packages:\n\n{\"level\":\"info\"}\nOk to proceed? (y)\n")
@@ -81,6 +96,8 @@ def main():
         if "method" in message and "id" in message:
             if message["method"] == "tools/call":
                 tool(message)
+            elif message["method"] == "tools/list" and mode == "lists":
+                list_tools(message)
             else:
                 answer(message["id"], {"method": message["method"]})
     record.write(b"EOF\n")

@@ -79,6 +79,13 @@ struct outcome gate_judge(struct gate *gate, const struct call *call, const stru
     return (struct outcome){.kind = OUTCOME_ALLOW};
 }
 
+struct outcome gate_deny(struct gate *gate, const struct call *call, struct slice reason)
+{
+    (void)reason;
+    put_call(gate, call, "deny", 0);
+    return (struct outcome){0};
+}
+
 struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
 {
     struct slice tool = call->names[0].tool;
