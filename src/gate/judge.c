@@ -150,14 +150,35 @@ struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
     return judge(gate, call, NULL, (struct slice){0}, false);
 }
 
+/* A door has no word for a surface's own reason: the call is denied as one that cannot be read, and the reason
+ * stands behind that in the journal. The input does not. */
+static struct outcome deny_at_door(struct gate *gate, const struct call *call, struct slice reason)
+{
+    const struct call_name *name = &call->names[0];
+    struct call_defaults defaults = {
+        .server = name->has_server ? name->server : (struct slice){0},
+        .channel = call->channel,
+        .thread = call->thread,
+        .actor = call->actor,
+    };
+    struct outcome outcome =
+        gate->door->judge_unreadable(gate->door_self, CAUSE_MALFORMED, name->tool, reason, NULL, &defaults);
+    outcome.kind = OUTCOME_DENY;
+    outcome.denial = DENIAL_POLICY;
+    return outcome;
+}
+
 struct outcome gate_deny(struct gate *gate, const struct call *call, struct slice reason)
 {
+    if (gate->door != NULL) {
+        return deny_at_door(gate, call, reason);
+    }
     struct judged judged = {.call = call};
     const struct approvals none = {.channel = call->channel, .thread = call->thread};
-    arena_reset(&gate->ledger.arena);
+    arena_reset(&gate->ledger->arena);
     (void)decide(&gate->decider, gate->policy, call, &gate->calls, gate->options.readings_flags, &none);
     judged.hashed = call->input != NULL && decide_hash(&gate->decider, call, judged.hash);
-    if (!judged_paths(&gate->decider.readings, &gate->ledger.arena, &judged.paths, &judged.path_count)) {
+    if (!judged_paths(&gate->decider.readings, &gate->ledger->arena, &judged.paths, &judged.path_count)) {
         judged.path_count = 0;
     }
     return judged_deny_because(gate, &judged, DENIAL_POLICY, CAUSE_NONE, reason);
