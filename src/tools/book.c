@@ -1,5 +1,6 @@
 /* The tools of a book in memory: finding, adding, lists of the server, accepting. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "tools/internal.h"
