@@ -253,4 +253,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_tools = {"tools", "show and accept what servers offer", usage, run};
+const struct cli_command command_tools = {"tools", "show and accept what servers offer", usage, run};
