@@ -202,6 +202,9 @@ static bool guess(struct scratch *scratch, const struct command_place *place, ui
             return call_no_memory(scratch);
         }
     }
+    if (scratch->fault != READINGS_OK) {
+        return false;
+    }
     return add_place(scratch, &filled, &origin) &&
            (!place->glob || aside_glob(scratch, &origin, &state->starts, filled.text));
 }

@@ -101,6 +101,7 @@ static bool is_variable(struct slice text, const char *name, struct slice *ret_r
     return !(letter >= 'a' && letter <= 'z') && !(next >= '0' && next <= '9') && next != '_';
 }
 
+/* Without memory it is as if there were none, and the fault is set: whoever adds the text next must look at it. */
 bool aside_fill_in(struct scratch *scratch, struct slice text, struct slice *ret_text)
 {
     struct slice rest, value;
@@ -118,7 +119,7 @@ bool aside_fill_in(struct scratch *scratch, struct slice text, struct slice *ret
     buf_slice(&scratch->text, value);
     buf_slice(&scratch->text, rest);
     *ret_text = buf_slice_of(&scratch->text);
-    return buf_ok(&scratch->text);
+    return buf_ok(&scratch->text) || call_no_memory(scratch);
 }
 
 /* ---- Globs ---- */
@@ -256,6 +257,9 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
     }
     origin.form = READING_FORM_EXPANDED;
     if (argument && aside_fill_in(scratch, text, &filled) && !add_text(scratch, &origin, filled)) {
+        return false;
+    }
+    if (scratch->fault != READINGS_OK) {
         return false;
     }
     origin.form = READING_FORM_BARE;

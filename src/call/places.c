@@ -399,8 +399,11 @@ static bool add_user_home(struct scratch *scratch, const struct origin *origin, 
         return true;
     }
     buf_reset(&scratch->user);
-    if (!call_spend(scratch, 256) || !path_user_home(user, &scratch->user)) {
-        return scratch->fault == READINGS_OK;
+    if (!call_spend(scratch, 256)) {
+        return false;
+    }
+    if (!path_user_home(user, &scratch->user)) {
+        return buf_ok(&scratch->user) || call_no_memory(scratch);
     }
     struct path_start start = start_of(arena_copy(&scratch->out->arena, buf_slice_of(&scratch->user)));
     if (start.text.ptr == NULL) {

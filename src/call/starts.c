@@ -123,8 +123,11 @@ bool starts_add_meant(struct scratch *scratch, struct starts *starts, struct sli
         return true;
     }
     buf_reset(&scratch->uri);
-    return path_decode_uri(text, &scratch->uri) != PATH_URI_OK || !buf_ok(&scratch->uri) ||
-           starts_add(scratch, starts, SLICE(""), buf_slice_of(&scratch->uri));
+    enum path_uri uri = path_decode_uri(text, &scratch->uri);
+    if (!buf_ok(&scratch->uri)) {
+        return call_no_memory(scratch);
+    }
+    return uri != PATH_URI_OK || starts_add(scratch, starts, SLICE(""), buf_slice_of(&scratch->uri));
 }
 
 static void find_bases(struct scratch *scratch, const struct json_value *bases[BASE_NAMES])

@@ -342,22 +342,22 @@ static bool add_filter(void *context, struct slice text)
     return filters->list[filters->count++].ptr != NULL;
 }
 
-static bool add_filter_value(struct filters *filters, const struct json_doc *doc,
-                             const struct json_value *value)
+static enum path_walk add_filter_value(struct filters *filters, const struct json_doc *doc,
+                                       const struct json_value *value)
 {
+    struct path_globber *globber = filters->scratch->globber;
+    enum path_walk result = PATH_WALK_OK;
     const struct json_value *v;
     if (value->type == JSON_STRING) {
-        return path_alternatives(filters->scratch->globber, json_str(value), add_filter, filters);
+        return path_alternatives(globber, json_str(value), add_filter, filters);
     }
     if (value->type != JSON_ARRAY || !has_strings_only(doc, value)) {
-        return true;
+        return PATH_WALK_OK;
     }
-    for (v = json_first(doc, value); v != NULL; v = json_right(doc, value, v)) {
-        if (!path_alternatives(filters->scratch->globber, json_str(v), add_filter, filters)) {
-            return false;
-        }
+    for (v = json_first(doc, value); v != NULL && result == PATH_WALK_OK; v = json_right(doc, value, v)) {
+        result = path_alternatives(globber, json_str(v), add_filter, filters);
     }
-    return true;
+    return result;
 }
 
 /* The globs that a call's entries are filtered by; where one of them can't be told, none. */
@@ -366,12 +366,12 @@ static bool find_filters(struct scratch *scratch)
     const struct call *call = scratch->call;
     struct filters filters = {.scratch = scratch};
     const struct json_value *key;
-    bool good = true;
+    enum path_walk result = PATH_WALK_OK;
     scratch->tree = (struct tree_ask){.entries = !scratch->view.names_only, .hidden = true};
     if (scratch->interest == NULL || scratch->interest->component_count == 0) {
         return true;
     }
-    for (key = json_first(call->doc, call->input); good && key != NULL;
+    for (key = json_first(call->doc, call->input); result == PATH_WALK_OK && key != NULL;
          key = json_right(call->doc, call->input, key)) {
         if ((name_classes(&scratch->names, json_str(key)) & NAME_GLOB) == 0) {
             continue;
@@ -382,9 +382,12 @@ static bool find_filters(struct scratch *scratch)
                 return call_no_memory(scratch);
             }
         }
-        good = add_filter_value(&filters, call->doc, json_member_value(key));
+        result = add_filter_value(&filters, call->doc, json_member_value(key));
     }
-    if (good) {
+    if (result == PATH_WALK_FAILED) {
+        return call_no_memory(scratch);
+    }
+    if (result == PATH_WALK_OK) {
         scratch->tree.filters = filters.list;
         scratch->tree.filter_count = filters.count;
     }

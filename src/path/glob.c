@@ -373,19 +373,20 @@ bool path_glob(struct path_globber *globber, struct slice text, const struct pat
     return true;
 }
 
-bool path_alternatives(struct path_globber *globber, struct slice text,
-                       bool (*found)(void *context, struct slice text), void *context)
+enum path_walk path_alternatives(struct path_globber *globber, struct slice text,
+                                 bool (*found)(void *context, struct slice text), void *context)
 {
     globber->part_count = 0;
     buf_reset(&globber->texts);
     buf_slice(&globber->texts, text);
-    if (!add_part(globber, 0, text.len) || open_braces(globber) != BRACES_OK) {
-        return false;
+    enum braces braces = add_part(globber, 0, text.len) ? open_braces(globber) : BRACES_FAILED;
+    if (braces == BRACES_FAILED) {
+        return PATH_WALK_FAILED;
     }
-    for (size_t i = 0; i < globber->part_count; i++) {
+    for (size_t i = 0; i < globber->part_count && braces == BRACES_OK; i++) {
         if (!found(context, part_text(globber, i))) {
-            return false;
+            return PATH_WALK_OVER;
         }
     }
-    return true;
+    return braces == BRACES_OK ? PATH_WALK_OK : PATH_WALK_OVER;
 }

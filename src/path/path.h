@@ -249,9 +249,10 @@ void path_globber_destroy(struct path_globber *globber);
 /* False without memory, or when it was ended. */
 MUST_USE bool path_glob(struct path_globber *globber, struct slice text, const struct path_glob *glob);
 
-/* Calls with each alternative of a text's braces; false without memory, when there are too many, or when it was ended. */
-MUST_USE bool path_alternatives(struct path_globber *globber, struct slice text,
-                                bool (*found)(void *context, struct slice text), void *context);
+/* Calls with each alternative of a text's braces: PATH_WALK_FAILED without memory, PATH_WALK_OVER when there are too
+ * many, or `found` ended it. */
+MUST_USE enum path_walk path_alternatives(struct path_globber *globber, struct slice text,
+                                          bool (*found)(void *context, struct slice text), void *context);
 size_t path_glob_work(const struct path_globber *globber); /* of the last one, as path_resolved's */
 
 /* ---- Which files the prefixes are ---- */

@@ -2,6 +2,7 @@
 #include "call/readings.h"
 #include "torture.h"
 #include "tree.h"
+#include "url/url.h"
 
 static const struct call_defaults defaults = {
     .channel = {"C1", 2}, .thread = {"1.1", 3}, .actor = ACTOR_CLAUDE_PROCESS};
@@ -67,6 +68,58 @@ static void make_text(void)
 
 static struct argument_lists *arguments;
 static struct path_prefixes *prefixes;
+
+/* A call that everything is read aside of. */
+static const char wide[] =
+    "{\"tool\":\"Grep\",\"input\":{\"path\":[\"d\",\"~/x\",\"$HOME/y\",\" 'q' "
+    "\"],\"where\":\"d/*\",\"a\":\"d/{x,y}/**\","
+    "\"u\":\"~root/k\",\"caf\":\"caf\xc3\xa9/x\",\"cwd\":\"~/w\",\"folder\":\"file:///"
+    "e\",\"glob\":\"*.{f,g}\","
+    "\"json\":\"{\\\"dir\\\":[\\\"r/s\\\"],\\\"u\\\":\\\"https://b.org/\\\"}\",\"list\":\"[\\\"m/n\\\"]\","
+    "\"diff\":\"*** Update File: p\\n\",\"url\":\"https://a.org/\",\"host\":\"c.org\","
+    "\"command\":\"cd d && sudo cat -n f $HOME/z $(rm -r e) > out; curl https://d.org 'a*' ./g*; for x\","
+    "\"commands\":[\"cd e; find . -exec rm f +\",\"python3 - <<E\\nopen('d/f')\\nE\\n\"],\"args\":[\"z\"]}}";
+static const struct slice components[] = {{"f", 1}, {"*.g", 3}};
+static struct url_pattern patterns[1];
+static const struct reading_interest interest = {
+    .classes = 1u << (READING_FIELD_STRICT | READING_FIELD_PATH) |
+               1u << (READING_FIELD_STRICT | READING_FIELD_HOST) |
+               1u << (READING_FIELD_STRICT | READING_FIELD_COMMAND) |
+               1u << (READING_FIELD_COMMAND | READING_FIELD_PATH) |
+               1u << (READING_FIELD_BARE | READING_FIELD_PATH),
+    .components = components,
+    .component_count = 2,
+    .hosts = patterns,
+    .host_count = 1,
+};
+
+static bool wide_work(void)
+{
+    static size_t count;
+    struct call_reader reader;
+    struct readings readings;
+    if (!call_reader_init(&reader)) {
+        return false;
+    }
+    bool ok = call_read(&reader, slice_of(wide), &defaults) == CALL_OK && readings_init(&readings);
+    if (ok) {
+        enum readings_result result =
+            readings_make(&readings, &reader.call, &base, arguments, prefixes, &interest, 0);
+        CHECK(result == READINGS_OK ||
+              (result == READINGS_NO_MEMORY && torture_failed && readings.count == 0));
+        /* Nothing that can't be read for want of memory is left out. */
+        CHECK(result != READINGS_OK || count == 0 || readings.count == count);
+        ok = result == READINGS_OK;
+        torture_until = -1;
+        CHECK(readings_make(&readings, &reader.call, &base, arguments, prefixes, &interest, 0) ==
+              READINGS_OK);
+        CHECK(readings.count > 100 && (count == 0 || readings.count == count));
+        count = readings.count;
+        readings_finish(&readings);
+    }
+    call_reader_finish(&reader);
+    return ok;
+}
 
 static bool readings_work(void)
 {
@@ -137,6 +190,9 @@ int main(void)
     tree_need(arguments != NULL && prefixes != NULL && change_arguments(arguments) && add_prefixes(prefixes),
               "policy");
     torture("readings", readings_work);
+    CHECK(url_pattern_read(SLICE("*.org"), &patterns[0]) == NULL);
+    CHECK(wide_work());
+    torture("all that is read aside", wide_work);
     settles();
     argument_lists_destroy(arguments);
     path_prefixes_destroy(prefixes);
