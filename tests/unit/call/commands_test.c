@@ -41,7 +41,8 @@ static void places_of(const char *want, const char *span)
         buf_text(&got, i == 0 ? "" : " ");
         world_append_path(&got, command->places.list[i]);
     }
-    CHECK_BYTES(got.ptr, got.len, want);
+    buf_byte(&got, 0);
+    CHECK(strcmp(got.ptr, want) == 0);
     buf_reset(&got);
     if (command != NULL && command->span_known) {
         world_append_path(&got, command->span);
