@@ -17,7 +17,6 @@ static bool make_common(struct scratch *scratch)
         return false;
     }
     starts_clear(starts);
-    starts_clear(&state->meant);
     for (size_t i = 0; i < own->count; i++) {
         if (!starts_add(scratch, starts, SLICE(""), own->list[i].text)) {
             return false;
@@ -32,7 +31,7 @@ static bool make_common(struct scratch *scratch)
             continue;
         }
         if (!call_count_string(scratch) || !starts_add_text(scratch, starts, count, text) ||
-            !starts_add_meant(scratch, &state->meant, text)) {
+            !starts_add_meant(scratch, starts, text)) {
             return false;
         }
     }
@@ -136,16 +135,6 @@ static bool add_place(struct scratch *scratch, const struct command_place *place
     return places_add_plain(scratch, origin, &state->starts, place->text);
 }
 
-/* From the directories that strings of the call may mean besides; aside. */
-static bool add_meant(struct scratch *scratch, const struct command_place *place, uint32_t value)
-{
-    struct command_state *state = scratch->command_state;
-    const struct origin origin = {.value = value, .to = &state->guesses};
-    bool relative = place->text.ptr[0] != '/' && !place->home;
-    return !relative || state->meant.count == 0 || !scratch->needs.command_paths ||
-           places_add_plain(scratch, &origin, &state->meant, place->text);
-}
-
 static bool add_host(struct scratch *scratch, struct sink *sink, uint32_t value, struct slice text)
 {
     struct url_host host;
@@ -169,8 +158,7 @@ static bool add_known(struct scratch *scratch, const struct command *command, ui
     command_places_start(&places, command);
     while (command_places_next(&places, &place)) {
         origin.home_only = place.home;
-        if (scratch->acts_paths &&
-            (!add_place(scratch, &place, &origin) || !add_meant(scratch, &place, value))) {
+        if (scratch->acts_paths && !add_place(scratch, &place, &origin)) {
             return false;
         }
         if (scratch->acts_hosts && place.url && !add_host(scratch, &state->hosts, value, place.text)) {
@@ -421,7 +409,7 @@ static bool stage(struct scratch *scratch, const struct reading_command *command
     return true;
 }
 
-static bool stage_all(struct scratch *scratch, const struct reading_command *command, bool own)
+static bool stage_all(struct scratch *scratch, const struct reading_command *command, bool own, bool full)
 {
     struct command_state *state = scratch->command_state;
     const struct needs *needs = &scratch->needs;
@@ -429,7 +417,6 @@ static bool stage_all(struct scratch *scratch, const struct reading_command *com
     if (!own && needs->inner_alone && !sink_append(scratch, &state->staged, alone)) {
         return false;
     }
-    bool full = own || needs->inner_acts;
     if (needs->command_paths && ((full && !stage(scratch, command, &state->places, NULL, true)) ||
                                  !stage(scratch, command, &state->guesses, &state->places, false))) {
         return false;
@@ -461,14 +448,15 @@ static bool find_acts(struct scratch *scratch, size_t index)
     }
     const struct tree_ask ask = {.entries = trees.entries, .hidden = trees.hidden, .absent = true};
     uint32_t value = state->lists[list].value;
+    bool full = own || (scratch->needs.inner_acts && !state->fewer_options[index]);
     if (!unreadable && !add_known(scratch, command, value, trees.names ? &ask : NULL)) {
         return false;
     }
     if (scratch->needs.command_paths && trees.here && !guess_here(scratch, &trees, value, &ask)) {
         return false;
     }
-    if ((scratch->needs.command_paths || scratch->needs.command_hosts) &&
-        (own || scratch->needs.inner_acts) && !add_guesses(scratch, command, list)) {
+    if ((scratch->needs.command_paths || scratch->needs.command_hosts) && full &&
+        !add_guesses(scratch, command, list)) {
         return false;
     }
     acting->place_unreadable = acting->place_unreadable || state->places.unreadable ||
@@ -476,7 +464,7 @@ static bool find_acts(struct scratch *scratch, size_t index)
     acting->host_unreadable = state->hosts.unreadable;
     return copy_texts(scratch, &state->places, false, &acting->places) &&
            copy_texts(scratch, &state->hosts, true, &acting->hosts) &&
-           (!scratch->acts_paths || find_span(scratch, acting)) && stage_all(scratch, acting, own);
+           (!scratch->acts_paths || find_span(scratch, acting)) && stage_all(scratch, acting, own, full);
 }
 
 bool acts_resolve(struct scratch *scratch, size_t index)
@@ -489,7 +477,7 @@ bool acts_resolve(struct scratch *scratch, size_t index)
         scratch->commands[index]->place_unreadable = true;
     }
     if (!scratch->acts_paths && !scratch->acts_hosts) {
-        return index < scratch->own_commands || stage_all(scratch, scratch->commands[index], false);
+        return index < scratch->own_commands || stage_all(scratch, scratch->commands[index], false, false);
     }
     if (scratch->acts_paths && !go_to(scratch, scratch->commands[index]->command->cd)) {
         return false;

@@ -264,9 +264,8 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
     }
     origin.form = READING_FORM_BARE;
     for (size_t i = 0, count = strip(text, bare); i < count; i++) {
-        if (bare[i].len > 0 &&
-            (!add_text(scratch, &origin, bare[i]) || !add_joined(scratch, &origin, bare[i]) ||
-             !add_globs(scratch, &origin, bare[i]))) {
+        if (!add_text(scratch, &origin, bare[i]) || !add_joined(scratch, &origin, bare[i]) ||
+            !add_globs(scratch, &origin, bare[i])) {
             return false;
         }
     }

@@ -28,7 +28,6 @@ void commands_destroy(struct command_state *state)
     set_finish(&state->runs);
     set_finish(&state->counted);
     starts_finish(&state->starts);
-    starts_finish(&state->meant);
     free(state->lists);
     free(state->words);
     buf_finish(&state->joined);
@@ -72,6 +71,7 @@ static bool add_command(struct scratch *scratch, const struct command *command, 
     }
     added->command = command;
     state->list_of[scratch->command_count] = list;
+    state->fewer_options[scratch->command_count] = false;
     scratch->commands[scratch->command_count++] = added;
     return true;
 }
@@ -309,10 +309,11 @@ static bool is_of_interest(const struct scratch *scratch, const struct command_l
 {
     const struct reading_interest *interest = scratch->interest;
     struct command_trees trees;
-    if ((command->flags & COMMAND_UNREADABLE) != 0 || scratch->needs.inner_acts) {
+    bool fewer_options = (command->flags & COMMAND_UNREADABLE) == 0 && is_same_program(list, command);
+    if ((command->flags & COMMAND_UNREADABLE) != 0 || (scratch->needs.inner_acts && !fewer_options)) {
         return true;
     }
-    if (scratch->needs.command_paths && !is_same_program(list, command)) {
+    if (scratch->needs.command_paths && !fewer_options) {
         command_trees_of(command, &trees);
         if (trees.names) {
             return true;
@@ -339,9 +340,16 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
         return call_over_limit(scratch);
     }
     for (uint32_t i = 0; i < list->inner_count; i++) {
-        if (is_of_interest(scratch, list, &list->inner[i]) &&
-            !add_command(scratch, &list->inner[i], index, COMMANDS_MOST)) {
+        const struct command *inner = &list->inner[i];
+        size_t before = scratch->command_count;
+        if (!is_of_interest(scratch, list, inner)) {
+            continue;
+        }
+        if (!add_command(scratch, inner, index, COMMANDS_MOST)) {
             return false;
+        }
+        if (scratch->command_count > before && (inner->flags & COMMAND_UNREADABLE) == 0) {
+            scratch->command_state->fewer_options[before] = is_same_program(list, inner);
         }
     }
     return true;

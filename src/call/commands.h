@@ -14,6 +14,8 @@ struct command_state {
     struct taken_list *lists;
     size_t list_count, list_cap;
     uint32_t list_of[COMMANDS_MOST]; /* of each command */
+    bool fewer_options
+        [COMMANDS_MOST]; /* an inner one: its owner without options, of whose places it says nothing new */
     struct slice *words;
     size_t word_cap;
     struct buf joined;
