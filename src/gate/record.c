@@ -149,9 +149,9 @@ void judged_stage(struct gate *gate, struct judged *judged, const char *kind, co
 
 struct slice judged_tell(const struct gate *gate, const struct judged *judged)
 {
-    (void)gate;
-    (void)judged;
-    return (struct slice){0};
+    const struct rule *rule = judged->decision.rule;
+    bool decided = rule != NULL && judged->decision.cause == CAUSE_NONE;
+    return decided && rule->tell != 0 ? policy_text(gate->policy, rule->tell) : (struct slice){0};
 }
 
 /* A deny is two events: all detail for the operator, then the sign that the agent was told nothing of it. */
@@ -168,12 +168,13 @@ struct outcome judged_deny(struct gate *gate, struct judged *judged, enum denial
     };
     gate_stage(gate, &stripped);
     gate->turn_flush = true;
+    bool tells = denial != DENIAL_UNREADABLE && denial != DENIAL_TOO_MANY;
     struct outcome outcome = {
         .kind = OUTCOME_DENY,
         .cause = judged->decision.cause,
         .denial = denial,
         .authored = judged->decision.rule != NULL,
-        .tell = judged_tell(gate, judged),
+        .tell = tells ? judged_tell(gate, judged) : (struct slice){0},
     };
     memcpy(outcome.correlation, judged->correlation, sizeof(outcome.correlation));
     return outcome;

@@ -368,6 +368,8 @@ bool session_look_at_held(struct session *s)
         } else if (look && !call->parked && gate_held_state(s->gate, &call->claim) != REQUEST_WAITING) {
             settle(s, call);
         } else if (now >= call->deadline_ms) {
+            session_note(s, "mcp.not_in_time", "the client was told that a call was not approved in time",
+                         (struct slice){0});
             /* The request stays open: a retry of the call passes once it is approved. */
             answer_denied(&s->batch.answers, &call->entry->id, call->shape, DENIAL_NOT_IN_TIME,
                           held_tell(&call->claim));

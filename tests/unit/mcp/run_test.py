@@ -150,6 +150,25 @@ def test_too_many():
     check(run.end() == 0)
 
 
+def test_tell():
+    """A rule's words for the agent stand behind the kind of the denial, at every way in which it can be denied."""
+    rules = [{"id": "no", "effect": "deny", "match": {"tool": "no"}, "reason": "a secret", "tell": "Use \"yes\"."},
+             {"id": "read", "effect": "deny", "match": {"tool": "resources/read"}, "reason": "a secret", "tell": "Ask."},
+             {"id": "ask", "effect": "require_approval", "match": {"tool": "ask"}, "tell": "Only on weekdays."}]
+    run = Run(rules=rules, options=["--hold-for", "1.5"])
+    run.call(1, "no")
+    check(denied(run.message(), 1, 'The call was denied. Use "yes".'))
+    run.send({"jsonrpc": "2.0", "id": 2, "method": "resources/read", "params": {"uri": "x:y"}})
+    check(run.message().get("error") == {"code": 403, "message": "The call was denied. Ask."})
+    run.call(3, "ask", {"a": 1})
+    check(denied(run.message(), 3, "The call was not approved in time. Only on weekdays."))
+    run.call(4, "ask", {"a": 1})
+    run.vote("refuse", run.code())
+    check(denied(run.message(), 4, "The call was refused by a person. Only on weekdays."))
+    check(run.end() == 0)
+    check(not any(b"secret" in line for line in run.rest()))
+
+
 def test_cancel():
     run = Run()
     run.call(1, "hold", {"a": 1})
@@ -225,6 +244,12 @@ def test_server_words():
             got = run.message()
             check(denied(got, 1), front, words, got)
             check(run.end() == 0)
+        run = Run(rules=rules, command=["env", "HOME=" + home, *server])
+        run.call(1, "t", {"path": "~/work/secret/x"})
+        check(denied(run.message(), 1), "another HOME")
+        run.call(2, "t", {"path": "~/work/other"})
+        check(run.message().get("result") == {"tool": "t"})
+        check(run.end() == 0)
 
 
 def test_session():
