@@ -76,6 +76,8 @@ struct comparison {
     uint32_t *changed;      /* the new side's rules that are not common */
     uint32_t changed_count;
     struct buf text;
+    const struct path_base *base;
+    struct named *named; /* made when it is first asked */
 };
 
 /* Whether a box has arguments that are paths: calls of it must be tried. An unreadable path is one beside
@@ -167,6 +169,34 @@ static bool is_ruled_out(const struct comparison *c, uint32_t from, uint32_t to)
             (space_is_covered(&c->space, 0, from, new, b) || space_is_covered(&c->space, 1, to, new, b)));
 }
 
+static struct named_side named_side(const struct comparison *c, size_t side, uint32_t rule)
+{
+    const struct rule *flat = &c->space.sides[side].flat.rules[rule];
+    struct named_side named = {.rule = space_rule(&c->space, side, rule), .kind = exact_kind(flat)};
+    if (named.rule == NULL && flat->match.tool != 0) {
+        named.tool = intern_text(&c->space.symbols, flat->match.tool);
+    }
+    if (named.rule == NULL && flat->match.server != 0) {
+        named.server = intern_text(&c->space.symbols, flat->match.server);
+    }
+    return named;
+}
+
+/* What boxes do not hold is asked call by call: puts a call into the witness's, if there is one. */
+static enum named_answer ask_named(struct comparison *c, uint32_t from, uint32_t to)
+{
+    bool opaque = c->space.sides[0].opaque[from] || c->space.sides[1].opaque[to];
+    if (c->calls != SPACE_READABLE || !opaque) {
+        return NAMED_UNKNOWN;
+    }
+    if (c->named == NULL) {
+        c->named = named_create_pair(c->space.sides[0].policy, c->space.sides[1].policy, c->base);
+    }
+    struct named_side old = named_side(c, 0, from), new = named_side(c, 1, to);
+    buf_reset(&c->witness.call);
+    return c->named == NULL ? NAMED_UNKNOWN : named_differs(c->named, &old, &new, &c->witness.call);
+}
+
 /* Looks for calls that rule `from` decides on the old side and rule `to` on the new one. */
 static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
 {
@@ -195,8 +225,9 @@ static void compare_rules(struct comparison *c, uint32_t from, uint32_t to)
                     witness_try(&c->witness, WITNESS_READING, &box, point, witness_is_wanted, &pair.wanted) ||
                     c->witness.unmade;
     }
-    if (inhabited) {
-        add_class(c, from, to, &box, false);
+    enum named_answer named = inhabited ? ask_named(c, from, to) : NAMED_NONE;
+    if (named != NAMED_NONE) {
+        add_class(c, from, to, &box, named == NAMED_FOUND);
     }
 }
 
@@ -333,6 +364,7 @@ static void comparison_finish(struct comparison *c)
     free(c->aside);
     free(c->changed);
     buf_finish(&c->text);
+    named_destroy(c->named);
     witness_finish(&c->witness);
     space_finish(&c->space);
 }
@@ -341,7 +373,7 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
                             const struct path_base *base, enum diff_detail detail, enum space_calls calls,
                             struct diff *out)
 {
-    *c = (struct comparison){.out = out, .detail = detail, .calls = calls};
+    *c = (struct comparison){.out = out, .detail = detail, .calls = calls, .base = base};
     const struct policy *policies[SIDES] = {from, to};
     buf_init(&c->text, LIMIT_MESSAGE_BYTES);
     if (!space_init(&c->space, calls, policies, SIDES, NULL, NULL, 0)) {

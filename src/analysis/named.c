@@ -12,7 +12,7 @@
 #define CALL_BYTES ((size_t)1 << 20)
 
 struct named {
-    const struct policy *policy, *asked;
+    const struct policy *policy, *asked; /* of a pair `asked` is the new one, and decides, too */
     const struct path_base *base;
     struct command_world world;
     struct arena arena; /* of one pair of arms */
@@ -55,18 +55,23 @@ static bool text_has(const struct policy *policy, struct slice name)
 
 /* A name that stands in no text of the policies. One that begins like a toolPrefix of few letters would have to be
  * told by its first letter: so there is one for each letter to try. */
-static bool is_like_none(const struct named *named, struct slice name)
+static bool begins_with_prefix(const struct policy *policy, struct slice name)
 {
-    const struct policy *policy = named->policy;
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
+    for (uint32_t i = 0; policy != NULL && i < policy->rule_count; i++) {
         struct match_values values = match_values(policy, &policy->rules[i].match.tool_prefix);
         for (uint32_t j = 0; j < values.count; j++) {
             if (slice_starts_with(name, policy_text(policy, values.list[j]))) {
-                return false;
+                return true;
             }
         }
     }
-    return !text_has(policy, name) && !text_has(named->asked, name);
+    return false;
+}
+
+static bool is_like_none(const struct named *named, struct slice name)
+{
+    return !begins_with_prefix(named->policy, name) && !begins_with_prefix(named->asked, name) &&
+           !text_has(named->policy, name) && !text_has(named->asked, name);
 }
 
 static bool find_fresh(struct named *named)
@@ -82,9 +87,9 @@ static bool find_fresh(struct named *named)
     return false;
 }
 
-struct named *named_create(const struct policy *policy, const struct policy *asked,
-                           const struct assertion *assertions, size_t assertion_count,
-                           const struct path_base *base)
+static struct named *create(const struct policy *policy, const struct policy *asked,
+                            const struct assertion *assertions, size_t assertion_count, bool pair,
+                            const struct path_base *base)
 {
     struct named *named = calloc(1, sizeof(*named));
     if (named == NULL) {
@@ -105,11 +110,27 @@ struct named *named_create(const struct policy *policy, const struct policy *ask
     for (size_t i = 0; i < assertion_count; i++) {
         add_patterns(&named->world, asked, &assertions[i].match);
     }
+    for (uint32_t i = 0; pair && i < asked->rule_count; i++) {
+        add_patterns(&named->world, asked, &asked->rules[i].match);
+    }
     if (!reader || !readings || !facts || !find_fresh(named)) {
         named_destroy(named);
         return NULL;
     }
     return named;
+}
+
+struct named *named_create(const struct policy *policy, const struct policy *asked,
+                           const struct assertion *assertions, size_t assertion_count,
+                           const struct path_base *base)
+{
+    return create(policy, asked, assertions, assertion_count, false, base);
+}
+
+struct named *named_create_pair(const struct policy *from, const struct policy *to,
+                                const struct path_base *base)
+{
+    return create(from, to, NULL, 0, true, base);
 }
 
 void named_destroy(struct named *named)
@@ -154,7 +175,8 @@ struct asking {
     bool hit; /* some reading is decided so, if perhaps no call */
     bool found, failed;
     struct decision decision;
-    struct named_covers covers; /* what decides readings instead */
+    struct named_covers covers;         /* what decides readings instead */
+    const struct named_question *other; /* of a pair: the new policy's */
 };
 
 static void write_command(struct asking *asking)
@@ -237,10 +259,10 @@ static void write_call(struct asking *asking)
     buf_byte(call, '}');
 }
 
-static bool is_by(const struct asking *asking, const struct decision *decision)
+static bool is_by(const struct named_question *question, const struct decision *decision)
 {
     const struct rule *rule = decision->cause == CAUSE_NO_RULE ? NULL : decision->rule;
-    return rule == asking->question->rule;
+    return rule == question->rule;
 }
 
 static void note_cover(struct named_covers *covers, const struct decision *decision)
@@ -254,34 +276,51 @@ static void note_cover(struct named_covers *covers, const struct decision *decis
     }
 }
 
-/* Decides the call that stands written. */
-static void decide(struct asking *asking)
+/* Decides the call that was read by one policy: whether a reading of its own, and the call, is decided as is asked. */
+static void decide_by(struct asking *asking, const struct policy *policy,
+                      const struct named_question *question, bool *ret_hit, bool *ret_found)
 {
     struct named *named = asking->named;
-    const struct policy *policy = named->policy;
-    const struct call_defaults none = {0};
-    if (!buf_ok(&named->call) || call_read(&named->reader, buf_slice_of(&named->call), &none) != CALL_OK ||
-        readings_make(&named->readings, &named->reader.call, named->base, policy->arguments, policy->prefixes,
+    if (readings_make(&named->readings, &named->reader.call, named->base, policy->arguments, policy->prefixes,
                       &policy->interest, 0) != READINGS_OK ||
         !facts_make(&named->facts, policy, &named->reader.call)) {
         asking->failed = true;
         return;
     }
-    bool hit = false;
+    *ret_hit = false;
     for (size_t i = 0; i < named->readings.count; i++) {
         const struct reading *reading = &named->readings.list[i];
         struct decision own = policy_evaluate(policy, &named->facts, reading, 1, NULL);
         if (!reading->aside) {
-            hit =
-                hit || (is_by(asking, &own) && asking->question->is_bad(asking->question->context, own.kind));
+            *ret_hit = *ret_hit || (is_by(question, &own) && question->is_bad(question->context, own.kind));
             note_cover(&asking->covers, &own);
         }
     }
-    asking->hit = asking->hit || (hit && asking->form < FORM_COUNT);
     asking->decision =
         policy_evaluate(policy, &named->facts, named->readings.list, named->readings.count, NULL);
-    asking->found = hit && asking->question->is_bad(asking->question->context, asking->decision.kind) &&
-                    (!asking->question->by_it || is_by(asking, &asking->decision));
+    *ret_found = *ret_hit && question->is_bad(question->context, asking->decision.kind) &&
+                 (!question->by_it || is_by(question, &asking->decision));
+}
+
+/* Decides the call that stands written. */
+static void decide(struct asking *asking)
+{
+    struct named *named = asking->named;
+    const struct call_defaults none = {0};
+    bool hit = false, found = false;
+    if (!buf_ok(&named->call) || call_read(&named->reader, buf_slice_of(&named->call), &none) != CALL_OK) {
+        asking->failed = true;
+        return;
+    }
+    decide_by(asking, named->policy, asking->question, &hit, &found);
+    if (hit && asking->other != NULL && !asking->failed) {
+        bool other_hit = false, other_found = false;
+        decide_by(asking, named->asked, asking->other, &other_hit, &other_found);
+        hit = other_hit;
+        found = found && other_found;
+    }
+    asking->hit = asking->hit || (hit && asking->form < FORM_COUNT);
+    asking->found = found && !asking->failed;
 }
 
 /* Tries the call of a point and a form, for each actor and with a host or without. True when that is enough. */
@@ -427,7 +466,8 @@ static void ask_pairs(struct asking *asking, const struct policy *asked_policy, 
                    b = arm_of(named->policy, match, i / asked_arms);
         struct common common;
         arena_reset(&named->arena);
-        if (!common_find(&a, &b, &common) || !take_entry(asking->question, &common)) {
+        if (!common_find(&a, &b, &common) || !take_entry(asking->question, &common) ||
+            (asking->other != NULL && !take_entry(asking->other, &common))) {
             continue;
         }
         asking->common = &common;
@@ -491,4 +531,48 @@ enum named_answer named_decides(struct named *named, const struct rule *rule, st
     }
     *ret_covers = asking.covers;
     return asking.failed || asking.hit || noted || is_found_only(match) ? NAMED_UNKNOWN : NAMED_NONE;
+}
+
+static bool is_its_kind(const void *context, uint32_t kind)
+{
+    const struct named_side *side = context;
+    return side->rule != NULL || side->kind == kind;
+}
+
+/* Whether a rule may decide a call by what stands aside of it, or by a note: calls that are not asked about. */
+static bool may_decide_others(const struct rule *rule)
+{
+    const struct match *match = rule == NULL ? &any_call : &rule->match;
+    return rule != NULL && rule->effect != EFFECT_AUTO_APPROVE &&
+           (match->command | match->command_prefix | match->command_word | match->host) != 0;
+}
+
+static struct named_question side_question(const struct named_side *side)
+{
+    return (struct named_question){.rule = side->rule,
+                                   .server = side->server,
+                                   .tool = side->tool,
+                                   .by_it = true,
+                                   .is_bad = is_its_kind,
+                                   .context = side};
+}
+
+enum named_answer named_differs(struct named *named, const struct named_side *from,
+                                const struct named_side *to, struct buf *ret_call)
+{
+    const struct match *old = from->rule == NULL ? &any_call : &from->rule->match;
+    const struct match *new = to->rule == NULL ? &any_call : &to->rule->match;
+    const struct named_question question = side_question(from), other = side_question(to);
+    struct asking asking = {.named = named, .question = &question, .other = &other};
+    if (cannot_be_made(old) || cannot_be_made(new)) {
+        return NAMED_UNKNOWN;
+    }
+    ask_pairs(&asking, named->asked, new, old, false);
+    if (asking.found) {
+        buf_slice(ret_call, buf_slice_of(&named->call));
+        return NAMED_FOUND;
+    }
+    bool only = may_decide_others(from->rule) || may_decide_others(to->rule) || is_found_only(old) ||
+                is_found_only(new);
+    return asking.failed || asking.hit || only ? NAMED_UNKNOWN : NAMED_NONE;
 }

@@ -54,6 +54,20 @@ struct named_covers {
 enum named_answer named_decides(struct named *named, const struct rule *rule, struct named_covers *ret_covers,
                                 struct buf *ret_call);
 
+/* The same for two policies: what decides a call on one side. */
+struct named_side {
+    const struct rule *rule;   /* NULL: no rule of the policy */
+    uint32_t kind;             /* enum decision_kind: of a NULL rule, what is decided then */
+    struct slice server, tool; /* of a NULL rule, of the default set's entry; ptr NULL: none */
+};
+MUST_USE struct named *named_create_pair(const struct policy *from, const struct policy *to,
+                                         const struct path_base *base);
+
+/* Whether some call is decided by one rule in the old policy and by another in the new one. Of rules that may be noted
+ * it is never said that there is none. Appends a call when one is found. */
+enum named_answer named_differs(struct named *named, const struct named_side *from,
+                                const struct named_side *to, struct buf *ret_call);
+
 /* Whether a rule that has no call in common with a match may yet decide calls whose commands are the match's when they
  * are read aside: it is about the same program, or about one that runs others. */
 bool named_is_near(const struct policy *asked_policy, const struct match *asked, const struct policy *policy,
