@@ -152,6 +152,15 @@ static bool add_glob_text(void *context, struct slice text, bool tree)
     const struct tree_ask ask = {.entries = !scratch->view.names_only, .hidden = true};
     struct origin origin = {.value = target->origin->value, .to = target->origin->to};
     origin.tree = tree ? &ask : NULL;
+    if (text.len > 0 && text.ptr[0] == '~') { /* what expands braces in a path leaves a `~` alone */
+        buf_reset(&scratch->text);
+        buf_text(&scratch->text, "./");
+        buf_slice(&scratch->text, text);
+        text = buf_slice_of(&scratch->text);
+        if (!buf_ok(&scratch->text)) {
+            return call_no_memory(scratch);
+        }
+    }
     return places_add_plain(scratch, &origin, target->starts, text);
 }
 
