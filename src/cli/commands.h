@@ -24,6 +24,7 @@
     EACH(fmt) \
     EACH(hook) \
     EACH(import) \
+    EACH(init) \
     EACH(journal) \
     EACH(notices) \
     EACH(pending) \

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "install/install.h"
 #include "install/internal.h"
-#include "install/wrap_internal.h"
+#include "install/mcp_entries.h"
 
 const struct mcp_config mcp_configs[] = {
     {"claude-code", ".claude.json", false},

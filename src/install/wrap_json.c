@@ -1,6 +1,6 @@
 /* Servers in a configuration of JSON, with comments and trailing commas. */
+#include "install/mcp_entries.h"
 #include "install/settings.h"
-#include "install/wrap_internal.h"
 
 /* Offsets of the document are those of the text. */
 static struct span span_of(const struct json_value *v)
@@ -44,6 +44,35 @@ static struct slice url_of(struct server_entries *entries, const struct json_doc
     return (struct slice){0};
 }
 
+/* What the server's environment gets. Values that are no strings are passed over. */
+static bool take_env(struct server_entries *entries, const struct json_doc *doc, struct server_entry *entry,
+                     const struct json_value *env)
+{
+    if (!json_is(env, JSON_OBJECT)) {
+        return true;
+    }
+    entry->env = arena_array(entries->arena, (size_t)env->count + 1, sizeof(*entry->env));
+    for (const struct json_value *key = entry->env != NULL ? json_first(doc, env) : NULL; key != NULL;
+         key = json_right(doc, env, key)) {
+        const struct json_value *value = json_member_value(key);
+        struct buf text;
+        buf_init(&text, 1u << 20);
+        buf_slice(&text, json_str(key));
+        buf_byte(&text, '=');
+        buf_slice(&text, value->type == JSON_STRING ? json_str(value) : SLICE(""));
+        struct slice copy =
+            buf_ok(&text) ? arena_copy(entries->arena, buf_slice_of(&text)) : (struct slice){0};
+        buf_finish(&text);
+        if (copy.ptr == NULL) {
+            return false;
+        }
+        if (value->type == JSON_STRING) {
+            entry->env[entry->env_count++] = copy;
+        }
+    }
+    return entry->env != NULL;
+}
+
 static bool take_server(struct server_entries *entries, const struct json_doc *doc,
                         const struct json_value *key)
 {
@@ -52,6 +81,10 @@ static bool take_server(struct server_entries *entries, const struct json_doc *d
     struct server_entry entry = {.name = copied(entries, key)};
     if (server->type != JSON_OBJECT) {
         return true; /* some other setting */
+    }
+    const struct json_value *env = json_get(doc, server, "env");
+    if (!take_env(entries, doc, &entry, env != NULL ? env : json_get(doc, server, "environment"))) {
+        return false;
     }
     entry.url = url_of(entries, doc, server);
     if (json_is(command, JSON_ARRAY)) {

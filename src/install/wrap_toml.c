@@ -1,6 +1,6 @@
 /* Servers in a configuration of TOML: the tables `[mcp_servers.NAME]` of Codex. Other forms are not read. */
 #include "host/toml.h"
-#include "install/wrap_internal.h"
+#include "install/mcp_entries.h"
 
 /* A string on one line at an offset; false when none begins there. What it says is known when nothing is escaped in a
  * way that JSON does not know. */

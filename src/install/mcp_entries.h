@@ -1,7 +1,7 @@
-/* The parts of wrap: entries of servers in the text of a configuration, and edits of that text. Nothing outside
- * src/install includes this. */
-#ifndef INSTALL_WRAP_INTERNAL_H
-#define INSTALL_WRAP_INTERNAL_H
+/* The servers of MCP configurations, by where they stand in the text: what `wrap` changes and `init` starts. All of an
+ * entry lives in the arena of its list. */
+#ifndef INSTALL_MCP_ENTRIES_H
+#define INSTALL_MCP_ENTRIES_H
 
 #include "base/arena.h"
 #include "install/wrap.h"
@@ -24,6 +24,8 @@ struct server_entry {
     struct span *words;    /* its elements' tokens */
     struct slice *decoded; /* and what they say; ptr NULL: not a string */
     size_t word_count;
+    struct slice *env; /* "NAME=VALUE", each with a NUL behind it */
+    size_t env_count;
     struct slice program; /* decoded: the command, or the first word of the list */
 };
 
