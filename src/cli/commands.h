@@ -26,6 +26,7 @@
     EACH(import) \
     EACH(init) \
     EACH(journal) \
+    EACH(learn) \
     EACH(notices) \
     EACH(pending) \
     EACH(people) \
