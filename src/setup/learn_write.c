@@ -1,5 +1,6 @@
 /* The rules of what was learned. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "setup/learn_internal.h"

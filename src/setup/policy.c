@@ -1,5 +1,6 @@
 /* A policy document out of a template, the folders where work is, and what servers offer. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "setup/setup.h"
 #include "setup/template_balanced.h"
