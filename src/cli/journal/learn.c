@@ -302,4 +302,4 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_learn = {"learn", "write rules out of the calls of a journal", usage, run};
+const struct cli_command command_learn = {"learn", "write rules out of the calls of a journal", usage, run};

@@ -327,4 +327,5 @@ static int run(int argc, char **argv)
     return code;
 }
 
-const struct command command_init = {"init", "write a first policy for what is on this machine", usage, run};
+const struct cli_command command_init = {"init", "write a first policy for what is on this machine", usage,
+                                         run};
