@@ -7,33 +7,56 @@ static const char *const write_prefixes[] = {
     "patch_",  "remove_", "rename_", "replace_", "update_", "write_",
 };
 
+/* Programs of a shell that write files where their words say, by habit; `>` is a redirection. */
+static const char *const write_commands[] = {
+    ">",  "tee",      "cp",    "mv",    "rm",    "ln",    "sed",   "install",
+    "dd", "truncate", "touch", "chmod", "chown", "rsync", "patch",
+};
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+/* So many paths and programs are fewer than the 4,096 arms that a rule may have. */
+#define PATHS_IN_RULE 200u
+
 struct protection {
     struct buf *buf;
     const char *name; /* of the rules, before their number */
     unsigned count;
 };
 
-static void write_rule(struct protection *p, const char *field, const char *tool, const char *where,
-                       const char *what)
+static void write_list(struct buf *buf, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        buf_text(buf, i > 0 ? ", " : "[");
+        json_write_bytes(buf, slice_of(list[i]));
+    }
+    buf_byte(buf, ']');
+}
+
+static void write_rule(struct protection *p, const char *field, const char *const *who, size_t who_count,
+                       const char *where, const char *const *what, size_t what_count)
 {
     buf_text(p->buf, p->count > 0 ? ",\n    " : "\n    ");
     buf_printf(p->buf, "{\"id\": \"%s-%u\", \"effect\": \"deny\", \"match\": {\"%s\": ", p->name, ++p->count,
                field);
-    json_write_string(p->buf, slice_of(tool));
+    write_list(p->buf, who, who_count);
     buf_printf(p->buf, ", \"%s\": ", where);
-    json_write_string(p->buf, slice_of(what));
+    write_list(p->buf, what, what_count);
     buf_text(p->buf,
              ", \"tier\": \"admin\"}, \"reason\": \"what judges the agent is not the agent's to write\"}");
 }
 
-static void write_rules(struct protection *p, const struct host *host, const char *where, const char *what)
+static void write_rules(struct protection *p, const struct host *host, const char *where,
+                        const char *const *what, size_t count)
 {
-    for (const char *const *tool = host->shape->write_tools; *tool != NULL; tool++) {
-        write_rule(p, "tool", *tool, where, what);
+    const char *const *tools = host->shape->write_tools;
+    size_t tool_count = 0;
+    while (tools[tool_count] != NULL) {
+        tool_count++;
     }
-    for (size_t j = 0; j < sizeof(write_prefixes) / sizeof(*write_prefixes); j++) {
-        write_rule(p, "toolPrefix", write_prefixes[j], where, what);
-    }
+    write_rule(p, "tool", tools, tool_count, where, what, count);
+    write_rule(p, "toolPrefix", write_prefixes, COUNT(write_prefixes), where, what, count);
+    write_rule(p, "commandPrefix", write_commands, COUNT(write_commands), where, what, count);
 }
 
 void host_write_protection(struct buf *buf, const struct host *host, const char *name,
@@ -41,11 +64,12 @@ void host_write_protection(struct buf *buf, const struct host *host, const char 
 {
     struct protection p = {.buf = buf, .name = name};
     buf_text(buf, "{\n  \"rules\": [");
-    for (size_t i = 0; i < count; i++) {
-        write_rules(&p, host, "pathPrefix", paths[i]);
+    for (size_t at = 0; at < count; at += PATHS_IN_RULE) {
+        write_rules(&p, host, "pathPrefix", paths + at,
+                    at + PATHS_IN_RULE < count ? PATHS_IN_RULE : count - at);
     }
     if (host->steering->anywhere != NULL) {
-        write_rules(&p, host, "pathComponent", host->steering->anywhere);
+        write_rules(&p, host, "pathComponent", &host->steering->anywhere, 1);
     }
     buf_text(buf, "\n  ]\n}\n");
 }

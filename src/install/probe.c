@@ -124,7 +124,7 @@ static bool rules_decide_all(struct probing *p)
     return readings->count > 0;
 }
 
-static void expect(struct probing *p, bool denied, enum denial denial, bool one_name)
+static void expect(struct probing *p, bool denied, enum denial denial, struct slice tell, bool one_name)
 {
     const struct host_event *event = p->options->event;
     struct probe *probe = p->probe;
@@ -137,12 +137,19 @@ static void expect(struct probing *p, bool denied, enum denial denial, bool one_
         buf_text(&probe->out, granted ? event->allow : event->none);
         return;
     }
-    host_write_reason(&probe->errors, denial, (struct slice){"", 0});
+    host_write_reason(&probe->errors, denial, tell);
     host_write_deny(&probe->out, event, buf_slice_of(&probe->errors));
     buf_byte(&probe->errors, '\n');
     if (event->deny_code == 0) {
         buf_reset(&probe->errors);
     }
+}
+
+/* What the rule that decided has for the agent. */
+static struct slice tell_of(const struct probing *p, const struct decision *decision)
+{
+    bool tells = decision->rule != NULL && decision->cause == CAUSE_NONE && decision->rule->tell != 0;
+    return tells ? policy_text(p->options->policy, decision->rule->tell) : (struct slice){"", 0};
 }
 
 static void write_what(struct probing *p, struct slice tool, const struct rule *rule)
@@ -171,7 +178,7 @@ static bool try_call(struct probing *p, enum probe_kind kind, struct slice tool,
     bool found =
         decide_message(p, &message, &decision) && decision.kind == wanted && decision.cause != CAUSE_INTERNAL;
     if (found) {
-        expect(p, kind == PROBE_DENY, DENIAL_POLICY, message.name_count == 1);
+        expect(p, kind == PROBE_DENY, DENIAL_POLICY, tell_of(p, &decision), message.name_count == 1);
         write_what(p, tool, decision.rule);
     }
     host_message_finish(&message);
@@ -280,7 +287,7 @@ bool probe_make(const struct probe_options *options, enum probe_kind kind, struc
     if (kind == PROBE_BROKEN) {
         buf_text(&ret_probe->message, "{");
         buf_text(&ret_probe->what, "a message that cannot be read");
-        expect(&p, true, DENIAL_UNREADABLE, false);
+        expect(&p, true, DENIAL_UNREADABLE, (struct slice){"", 0}, false);
         return buf_ok(&ret_probe->message) && buf_ok(&ret_probe->what);
     }
     if (shape_of(options->host, options->event) == NULL || !decider_init(&p.decider)) {

@@ -56,7 +56,7 @@ def decisions(root, home, work, template):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-with tempfile.TemporaryDirectory(prefix="callgate-templates-") as folder:
+with tempfile.TemporaryDirectory(prefix="callgate-templates-", dir="/var/tmp") as folder:
     root = os.path.realpath(folder)
     home, work = project(root)
     got = {template: decisions(root, home, work, template) for template in ("strict", "balanced", "observe")}
