@@ -89,6 +89,7 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     if (!gate->options.brief) {
         tell_doubts(gate);
         gate->turn_failed = !note_loaded(gate, &warnings) || gate->turn_failed;
+        gate_tell_stale(gate);
     }
     gate_write_status(gate);
     findings_finish(&warnings);

@@ -126,6 +126,9 @@ MUST_USE struct policy *gate_load(const struct gate *gate, struct source_texts *
  * the journal, status. */
 MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *texts);
 
+/* Tells the operator and the journal which live approvals no longer count under the policy in force. */
+void gate_tell_stale(struct gate *gate);
+
 /* Appends what `status` and the journal say of the policy in force. */
 void gate_write_policy(struct buf *buf, const struct gate *gate);
 void gate_write_status(struct gate *gate);
