@@ -304,18 +304,29 @@ static struct outcome take_answer(struct remote *r)
     return take_outcome(&fields);
 }
 
-static void remember(struct remote *r, int64_t number)
-{
-    if (find_held(r, number) == NULL && r->held_count < ENDS_MOST) {
-        r->held[r->held_count++] = (struct ended){.number = number};
-    }
-}
-
 static void forget(struct remote *r, int64_t number)
 {
     struct ended *held = find_held(r, number);
     if (held != NULL) {
-        *held = r->held[--r->held_count];
+        size_t at = (size_t)(held - r->held);
+        r->held_count--;
+        memmove(held, held + 1, (r->held_count - at) * sizeof(*held));
+    }
+}
+
+static void remember(struct remote *r, int64_t number)
+{
+    if (find_held(r, number) != NULL) {
+        return;
+    }
+    /* Several calls may wait for one request, so it stays known once it has ended; the oldest such makes room. */
+    for (size_t i = 0; i < r->held_count && r->held_count == ENDS_MOST; i++) {
+        if (r->held[i].state != REQUEST_WAITING) {
+            forget(r, r->held[i].number);
+        }
+    }
+    if (r->held_count < ENDS_MOST) {
+        r->held[r->held_count++] = (struct ended){.number = number};
     }
 }
 
@@ -337,9 +348,6 @@ static struct outcome judge(void *self, const struct call *call, const struct he
     buf_reset(&r->notes);
     write_call(r, call, prior, wanted_code, may_hold);
     struct outcome outcome = take_answer(r);
-    if (prior != NULL) {
-        forget(r, prior->number);
-    }
     if (outcome.kind == OUTCOME_HELD && outcome.held.number != 0) {
         remember(r, outcome.held.number);
     }

@@ -49,6 +49,7 @@ struct shared_policy {
     struct sources sources;
     struct arena arena; /* of the documents that are part of the program */
     struct gate *gate;
+    struct buf lines;  /* what was told when it was loaded: of a workspace's file that was left out */
     bool of_workspace; /* a file of its working directory is, or could be, part of it */
     unsigned users;
     uint64_t used; /* when it was last taken: a count */
@@ -75,6 +76,12 @@ void policies_finish(struct policies *policies);
 
 struct server;
 
+/* One request of a client. Several of its calls may wait for one, so it stays known once it has ended. */
+struct waited {
+    int64_t number;
+    bool ended; /* the client knows */
+};
+
 struct client {
     struct client *prev, *next;
     struct server *server;
@@ -87,8 +94,8 @@ struct client {
     struct shared_policy *policy;
     char *texts; /* of `base` */
     struct path_base base;
-    struct arena arena; /* for one frame */
-    int64_t *held;      /* numbers of the requests that its calls wait for */
+    struct arena arena;  /* for one frame */
+    struct waited *held; /* the requests that its calls wait for, or have waited for lately */
     size_t held_count, held_cap;
 };
 

@@ -8,6 +8,8 @@
 
 #include "broker/internal.h"
 
+#define LINES_MOST ((size_t)1 << 20)
+
 static struct slice copy(char **at, struct slice text)
 {
     struct slice copied = {*at, text.len};
@@ -22,6 +24,7 @@ static struct slice copy(char **at, struct slice text)
 static bool keep_key(struct shared_policy *policy, const struct policy_key *key)
 {
     arena_init(&policy->arena, 1u << 20);
+    buf_init_message(&policy->lines, LINES_MOST);
     policy->texts = malloc(key->surface.len + key->project.len + key->cwd.len + key->home.len + 4);
     if (policy->texts == NULL) {
         return false;
@@ -71,6 +74,7 @@ static bool has_workspace(const struct policies *policies, struct slice cwd)
 static void destroy(struct shared_policy *policy)
 {
     gate_close(policy->gate);
+    buf_finish(&policy->lines);
     sources_finish(&policy->sources);
     arena_finish(&policy->arena);
     free(policy->texts);
@@ -104,8 +108,9 @@ static struct shared_policy *load(struct policies *policies, const struct policy
         .tells_authored = true,
         .say = policies->say,
     };
-    policy->gate = gate_open(&gate, ret_lines);
+    policy->gate = gate_open(&gate, &policy->lines);
     if (policy->gate == NULL) {
+        buf_slice(ret_lines, buf_message(&policy->lines));
         destroy(policy);
         return NULL;
     }
@@ -163,6 +168,7 @@ struct shared_policy *policies_take(struct policies *policies, const struct poli
     if (policy != NULL) {
         policy->users++;
         policy->used = ++policies->taken;
+        buf_slice(ret_lines, buf_slice_of(&policy->lines));
         drop_unused(policies);
     }
     return policy;

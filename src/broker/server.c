@@ -22,7 +22,7 @@ bool server_other_waits(const struct server *server, const struct client *client
 {
     for (const struct client *other = server->first; other != NULL; other = other->next) {
         for (size_t i = 0; other != client && i < other->held_count; i++) {
-            if (other->held[i] == number) {
+            if (other->held[i].number == number && !other->held[i].ended) {
                 return true;
             }
         }

@@ -127,21 +127,32 @@ static bool on_hello(struct client *client, struct fields *fields)
 
 /* ---- Calls ---- */
 
-static bool holds(const struct client *client, int64_t number)
+static struct waited *find_waited(const struct client *client, int64_t number)
 {
     for (size_t i = 0; i < client->held_count; i++) {
-        if (client->held[i] == number) {
-            return true;
+        if (client->held[i].number == number) {
+            return &client->held[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static void forget_held(struct client *client, int64_t number)
 {
-    for (size_t i = 0; i < client->held_count; i++) {
-        if (client->held[i] == number) {
-            client->held[i] = client->held[--client->held_count];
+    struct waited *waited = find_waited(client, number);
+    if (waited != NULL) {
+        size_t at = (size_t)(waited - client->held);
+        client->held_count--;
+        memmove(waited, waited + 1, (client->held_count - at) * sizeof(*waited));
+    }
+}
+
+/* The oldest that has ended makes room when there are too many. */
+static void forget_oldest(struct client *client)
+{
+    for (size_t i = 0; i < client->held_count && client->held_count >= CLIENT_HELD_MOST; i++) {
+        if (client->held[i].ended) {
+            forget_held(client, client->held[i].number);
             return;
         }
     }
@@ -149,17 +160,19 @@ static void forget_held(struct client *client, int64_t number)
 
 static bool remember_held(struct client *client, int64_t number)
 {
-    if (holds(client, number)) {
+    if (find_waited(client, number) != NULL) {
         return true;
     }
-    int64_t *held = client->held_count < CLIENT_HELD_MOST
-                        ? array_grow(client->held, &client->held_cap, client->held_count + 1, sizeof(*held))
-                        : NULL;
+    forget_oldest(client);
+    struct waited *held =
+        client->held_count < CLIENT_HELD_MOST
+            ? array_grow(client->held, &client->held_cap, client->held_count + 1, sizeof(*held))
+            : NULL;
     if (held == NULL) {
         return false;
     }
     client->held = held;
-    client->held[client->held_count++] = number;
+    client->held[client->held_count++] = (struct waited){.number = number};
     return true;
 }
 
@@ -241,11 +254,7 @@ static struct outcome judge(struct client *client, struct call *call, struct sli
     if (!may_hold) {
         return gate_judge_unheld(gate, call);
     }
-    struct outcome outcome = gate_judge(gate, call, prior, wanted);
-    if (prior != NULL && gate_held_state(gate, prior) != REQUEST_WAITING) {
-        forget_held(client, prior->number);
-    }
-    return outcome;
+    return gate_judge(gate, call, prior, wanted);
 }
 
 static bool on_judge(struct client *client, struct fields *fields)
@@ -262,7 +271,8 @@ static bool on_judge(struct client *client, struct fields *fields)
     struct held prior = take_held(fields);
     struct slice wanted = take_text(fields);
     if (!readable || !fields_end(fields) || call.channel.ptr == NULL || call.thread.ptr == NULL ||
-        (input.ptr == NULL && call.preview.ptr == NULL) || (has_prior && !holds(client, prior.number))) {
+        (input.ptr == NULL && call.preview.ptr == NULL) ||
+        (has_prior && find_waited(client, prior.number) == NULL)) {
         return false;
     }
     gate_start_from(client->policy->gate, &base);
@@ -352,7 +362,7 @@ static bool on_note(struct client *client, struct fields *fields)
 static bool on_withdraw(struct client *client, struct fields *fields)
 {
     int64_t number = (int64_t)take_u64(fields);
-    if (!fields_end(fields) || !holds(client, number)) {
+    if (!fields_end(fields) || find_waited(client, number) == NULL) {
         return false;
     }
     withdraw(client, number);
@@ -502,11 +512,13 @@ bool session_take(struct client *client)
 
 void session_tell_ends(struct client *client)
 {
-    for (size_t i = client->held_count; i > 0; i--) {
-        const struct held held = {.number = client->held[i - 1]};
-        enum request_state state = gate_held_state(client->policy->gate, &held);
+    for (size_t i = 0; i < client->held_count; i++) {
+        struct waited *waited = &client->held[i];
+        const struct held held = {.number = waited->number};
+        enum request_state state =
+            waited->ended ? REQUEST_WAITING : gate_held_state(client->policy->gate, &held);
         if (state != REQUEST_WAITING) {
-            /* It stays among those that it holds until it has asked what became of the call. */
+            waited->ended = true;
             size_t began = frame_begin(&client->out, FRAME_ENDED);
             put_u64(&client->out, (uint64_t)held.number);
             put_u8(&client->out, (uint8_t)state);
@@ -518,7 +530,7 @@ void session_tell_ends(struct client *client)
 void session_end(struct client *client)
 {
     while (client->policy != NULL && client->held_count > 0) {
-        withdraw(client, client->held[client->held_count - 1]);
+        withdraw(client, client->held[client->held_count - 1].number);
     }
     if (client->policy != NULL) {
         (void)!gate_commit(client->policy->gate);
