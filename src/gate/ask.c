@@ -8,17 +8,23 @@
 /* What an approval of the request will cover, and on which terms. */
 static bool write_terms(const struct gate *gate, const struct judged *judged, struct request *ret_request)
 {
-    const struct rule *rule = judged->decision.rule;
-    bool unknown = judged->decision.cause == CAUSE_UNKNOWN_INPUT;
+    static const enum approval_scope scopes[] = {
+        [SCOPE_SESSION] = APPROVAL_SESSION, [SCOPE_CALL] = APPROVAL_CALL, [SCOPE_ONCE] = APPROVAL_ONCE};
+    const struct decision *decision = &judged->decision;
+    const struct rule *rule = decision->rule;
+    bool unknown = decision->cause == CAUSE_UNKNOWN_INPUT;
     if (rule != NULL && !judged_rule_digest(gate->policy, rule, ret_request->rule_digest)) {
         return false;
     }
     ret_request->rule = rule != NULL ? policy_text(gate->policy, rule->id) : SLICE("default");
     /* A rule that only might have decided sets no terms. */
-    ret_request->ttl_ms = rule != NULL && !unknown ? rule->ttl_ms : DEFAULT_TTL_MS;
-    ret_request->needed = rule != NULL && !unknown ? rule->approvers : 1;
+    ret_request->ttl_ms = rule != NULL && !unknown ? decision_ttl_ms(decision) : DEFAULT_TTL_MS;
+    ret_request->needed = rule != NULL && !unknown ? decision_approvers(decision) : 1;
     /* Of an unknown input nobody can say that another call is the same: the answer covers this one alone. */
-    ret_request->scope = unknown || rule->scope == SCOPE_CALL ? APPROVAL_CALL : APPROVAL_SESSION;
+    ret_request->scope = rule != NULL ? scopes[decision_scope(decision)] : APPROVAL_CALL;
+    if (unknown && ret_request->scope == APPROVAL_SESSION) {
+        ret_request->scope = APPROVAL_CALL;
+    }
     if (!judged->hashed) {
         return random_bytes(ret_request->call_hash, sizeof(ret_request->call_hash));
     }
@@ -194,7 +200,7 @@ struct outcome judged_unheld(struct gate *gate, struct judged *judged)
     stage_require(gate, judged, NULL);
     gate->turn_flush = true;
     struct outcome outcome = {.kind = OUTCOME_HELD, .cause = judged->decision.cause, .authored = true};
-    outcome.held.needed = judged->decision.cause == CAUSE_NONE ? judged->decision.rule->approvers : 1;
+    outcome.held.needed = judged->decision.cause == CAUSE_NONE ? decision_approvers(&judged->decision) : 1;
     keep_tell(&outcome.held, judged_tell(gate, judged));
     return outcome;
 }

@@ -11,7 +11,8 @@ from support import CALLGATE, Folder, Gate, check, finish, pending, run, wait_fo
 
 ASK = {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}}
 ASK_TWO = {"id": "two", "effect": "require_approval", "match": {"tool": "mv"}, "approvers": 2}
-POLICY = [ASK, ASK_TWO]
+ASK_ONCE = {"id": "one", "effect": "require_approval", "match": {"tool": "mk"}, "scope": "once", "tell": "Ask ops."}
+POLICY = [ASK, ASK_TWO, ASK_ONCE]
 
 
 class Session:
@@ -69,6 +70,18 @@ def test_once_for_a_retry():
         check("the retry runs", short.call("cp", {"n": 5}) == "ran")
         check("one more does not", short.call("cp", {"n": 5}) != "ran")
         short.close()
+
+
+def test_a_rule_of_scope_once():
+    with Session() as s:
+        code = s.held("mk", {"n": 1})
+        check("its scope is shown", json.loads(s.say("pending", "--format", "json"))[0]["scope"] == "once")
+        s.say("approve", code)
+        check("it runs", s.gate.answer() == "ran")
+        again = s.held("mk", {"n": 1})
+        s.say("refuse", again)
+        said = s.gate.answer()
+        check("the rule's words reach the agent", "Ask ops." in said, said)
 
 
 def test_call_is_this_call():
