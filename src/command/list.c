@@ -100,11 +100,12 @@ static bool is_plain_shell(struct slice name)
     return (name_flags(name) & NAME_SHELL) != 0;
 }
 
-/* An option in which some shell finds a `c`: `-c`, `+c`, `-oc`, and of ksh93 also `-x-c`. */
+/* An option in which some shell finds a `c`: `-c`, `+c`, `-oc`, and of ksh93 also `-x-c`; and `-x-x`, behind which ksh93
+ * takes a word for a text. */
 static bool has_c(struct slice word)
 {
     return word.len > 1 && (word.ptr[0] == '+' || (word.ptr[0] == '-' && word.ptr[1] != '-')) &&
-           memchr(word.ptr, 'c', word.len) != NULL;
+           (memchr(word.ptr, 'c', word.len) != NULL || memchr(word.ptr + 1, '-', word.len - 1) != NULL);
 }
 
 /* What ksh93 runs as a text when there is no such file. */

@@ -75,6 +75,18 @@ static bool push_word(struct scan *scan, const struct command_word *word)
     return true;
 }
 
+/* NAME and a colon: ksh93 takes it for a label, and what follows for the command. */
+static bool is_label(const struct read_word *word)
+{
+    struct slice text = word->word.text;
+    bool label =
+        !word->quoted && text.len > 1 && text.ptr[text.len - 1] == ':' && !is_ascii_digit(text.ptr[0]);
+    for (size_t i = 0; i + 1 < text.len && label; i++) {
+        label = is_name_char(text.ptr[i]);
+    }
+    return label;
+}
+
 static bool is_first_word(struct scan *scan, const struct read_word *word)
 {
     size_t at = word->word.at;
@@ -86,6 +98,9 @@ static bool is_first_word(struct scan *scan, const struct read_word *word)
     }
     if (word->equals) {
         return scan_refuse(scan, at, "a command with '=' in its name");
+    }
+    if (is_label(word)) {
+        return scan_refuse(scan, at, "a command that ends in ':'");
     }
     if (!word->quoted && (name_flags(word->word.text) & NAME_RESERVED) != 0) {
         return scan_refuse(scan, at, "a reserved word");

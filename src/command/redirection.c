@@ -9,21 +9,17 @@ bool scan_at_redirection(const struct scan *scan)
     if (scan_is(scan, '\n') || scan_is(scan, ';') || scan_is(scan, '|')) {
         return false; /* what most commands end with */
     }
-    while (at < scan->len && is_ascii_digit(scan->text[at])) {
-        at++;
+    /* Digits, and continuation lines between and behind them: the shells do not agree on what those are. */
+    while (at < scan->len) {
+        bool continued = at + 1 < scan->len && scan->text[at] == '\\' && scan->text[at + 1] == '\n';
+        if (!is_ascii_digit(scan->text[at]) && !(continued && at > scan->at)) {
+            break;
+        }
+        at += continued ? 2 : 1;
     }
     char c = at < scan->len ? scan->text[at] : '\0';
     char next = at + 1 < scan->len ? scan->text[at + 1] : '\0';
-    if (at > scan->at && c == '\\' && next == '\n') {
-        /* Whether the shells take digits and a redirection behind a continuation line for one is not asked. */
-        struct scan behind = {.text = scan->text, .len = scan->len, .at = at};
-        while (behind.at + 1 < scan->len && scan->text[behind.at] == '\\' &&
-               scan->text[behind.at + 1] == '\n') {
-            behind.at += 2;
-        }
-        return scan_is(&behind, '<') || scan_is(&behind, '>');
-    }
-    return c == '<' || c == '>' || (at == scan->at && c == '&' && next == '>');
+    return c == '<' || c == '>' || (c == '&' && next == '>');
 }
 
 /* NAME or 'NAME' of a here-document, behind its `<<`. */

@@ -15,7 +15,7 @@ static bool is_plain_word(struct slice word, bool first)
             return false;
         }
     }
-    return !first || word.ptr[0] != '-';
+    return !first || (word.ptr[0] != '-' && word.ptr[word.len - 1] != ':');
 }
 
 static void append_quoted(struct buf *buf, struct slice word)

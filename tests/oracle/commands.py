@@ -138,7 +138,8 @@ def _has_text_elsewhere(command):
     for at, word in enumerate(command.all_words[1:], 1):
         text = word.value
         option = text.startswith(("-", "+"))
-        if word.opaque and at < 3 or len(text) > 1 and option and not text.startswith("--") and "c" in text:
+        if word.opaque and at < 3 or len(text) > 1 and option and not text.startswith("--") and \
+                ("c" in text or "-" in text[1:]):
             return True
         # What ksh93 runs as a text when there is no such file.
         if options and not option and not value and any(char not in FILE_NAME for char in text):
@@ -294,8 +295,8 @@ def pattern(text):
         return tuple(head) + out[1:] if len(out) <= 32 else None
     try:
         plain = Command([plain_word("*") if word.star else word for word in words])
-        if any(word.value.startswith(("-", "+")) and not word.value.startswith("--") and "c" in word.value
-               for word in words[1:]) and basename(words[0].value) in SHELLS:
+        if any(word.value.startswith(("-", "+")) and not word.value.startswith("--") and
+               ("c" in word.value or "-" in word.value[1:]) for word in words[1:]) and basename(words[0].value) in SHELLS:
             return None  # what is seen through is no command itself: nothing would match
         shell.check_builtins(plain.all_words)
     except shell.Unreadable:

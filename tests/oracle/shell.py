@@ -195,10 +195,11 @@ class _Reader:
                 continue
             if char == "(":
                 raise Unreadable("a parenthesis behind a word")
+            start = self.at
             word = self.word(depth)
             digits = word.marks and all(each in DIGITS and plain for each, plain in word.marks) and not word.quoted
-            if digits and self.peek() in ("<", ">"):
-                if len(word.value) > 1 or self.peek() == "<":
+            if digits and (self.peek() in ("<", ">") or self.peek() == "&" and self.next_is(">")):
+                if len(word.value) > 1 or self.peek() != ">" or "\\\n" in self.text[start:self.at]:
                     raise Unreadable("a number before a redirection")
                 self.redirection(words, targets, word.value, depth)
                 continue
@@ -481,6 +482,8 @@ def check(words):
         raise Unreadable("a first word that shells take otherwise")
     if not first.quoted and first.value in RESERVED:
         raise Unreadable("a reserved word")
+    if not first.quoted and re.fullmatch("[A-Za-z_][A-Za-z0-9_]*:", first.value):
+        raise Unreadable("a label of ksh93")
     if any(word.first("=") for word in words):
         raise Unreadable("a word that begins with =")
     check_builtins(words)

@@ -277,6 +277,12 @@ static void test_unreadable(void)
         "bash -s $X",
         "x/sh -c y",
         "bash x -c y",
+        "sh -x-x a",
+        "ya: a",
+        "a 1\\\n2>f",
+        "a 22&>/dev/null",
+        "a 2&>/dev/null",
+        "a 2\\\n&>/dev/null",
         "bash +c 'rm x'",
         "sh -x-c a",
         "sh 'rm x'",
@@ -371,6 +377,8 @@ static void test_shells(void)
     reads("sh -c \"bash -lc 'git status'\" && a", "[git] [status]; [a]");
     reads("/bin/sh -ec 'cd x; rm y'", "[cd] [x]; in x [rm] [y]");
     reads("bash x.sh", "[bash] [x.sh]");
+    reads("1: a; a:b c; ': x'", "[1:] [a]; [a:b] [c]; [: x]");
+    reads(": a; a 1\\\n2 >f", "[:] [a]; [a] [12]; [>] [f]");
     reads("bash -x x.sh y", "[bash] [-x] [x.sh] [y]");
     reads("bash -o pipefail x.sh 'y z'", "[bash] [-o] [pipefail] [x.sh] [y z]");
     reads("sh -c ''", "");
