@@ -64,7 +64,16 @@ static void write_rule(struct buf *out, const struct json_doc *doc, const struct
         return;
     }
     if (json_get(doc, rule, "stopped") != NULL) {
-        buf_text(out, ") looks at the path, and this one cannot be resolved\n");
+        buf_text(out, ") looks at a path or a host, and this one cannot be read\n");
+        return;
+    }
+    if (json_get(doc, rule, "noted") != NULL) {
+        buf_text(out, ") is noted: whether it matches is not known, so people are asked about this call\n");
+        return;
+    }
+    if (json_get(doc, rule, "bare") != NULL) {
+        buf_text(out, ") does not match: it names no tool, and says nothing of the command, the host or the "
+                      "path here\n");
         return;
     }
     buf_text(out, ") does not match: ");
@@ -83,6 +92,31 @@ static void write_rule(struct buf *out, const struct json_doc *doc, const struct
     buf_text(out, ", the call has ");
     write_quoted(out, doc, rule, "got");
     buf_byte(out, '\n');
+}
+
+/* The command and the host of a reading, and whether it is read aside. */
+static void write_named(struct buf *out, const struct json_doc *doc, const struct json_value *reading)
+{
+    if (json_get(doc, reading, "command") != NULL) {
+        buf_text(out, ", command ");
+        write_quoted(out, doc, reading, "command");
+        if (json_get(doc, reading, "unreadable") != NULL) {
+            buf_text(out, " (unreadable at ");
+            write_value(out, doc, reading, "unreadableAt");
+            buf_text(out, ": ");
+            write_value(out, doc, reading, "unreadable");
+            buf_byte(out, ')');
+        } else if (json_get(doc, reading, "open") != NULL) {
+            buf_text(out, " (what follows is not known)");
+        }
+    }
+    if (json_get(doc, reading, "hostUnreadable") != NULL) {
+        buf_text(out, ", a host that cannot be read");
+    } else if (json_get(doc, reading, "host") != NULL) {
+        buf_text(out, ", host ");
+        write_value(out, doc, reading, "host");
+    }
+    buf_text(out, json_get(doc, reading, "aside") != NULL ? ", read aside" : "");
 }
 
 static void write_reading(struct buf *out, const struct json_doc *doc, const struct json_value *reading)
@@ -122,6 +156,7 @@ static void write_reading(struct buf *out, const struct json_doc *doc, const str
     } else {
         buf_text(out, ", no path");
     }
+    write_named(out, doc, reading);
     buf_byte(out, '\n');
     for (rule = json_first(doc, rules); rule != NULL; rule = json_right(doc, rules, rule)) {
         write_rule(out, doc, rule);
