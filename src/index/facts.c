@@ -252,13 +252,36 @@ static bool take_loose_arg(struct facts *facts, const struct policy *policy, con
     return true;
 }
 
-/* The folded key of a name that some rule has, or NULL. A name that is much longer than all of them is none. No memory
- * is for the caller to see in the scratch buffer. */
+/* Whether a name has a byte that is folded with others to one: the Kelvin sign and the long s. */
+static bool has_wide_byte(struct slice name)
+{
+    uint64_t bytes = 0;
+    size_t at = 0;
+    for (; at + 8 <= name.len; at += 8) {
+        bytes |= intern_load64(name.ptr + at);
+    }
+    return ((bytes | intern_last_word(name)) & 0x8080808080808080u) != 0;
+}
+
+/* Whether the folded form of a name can be one of the words, by its length and its first byte. */
+static bool may_be_loose_key(const struct words *keys, struct slice name)
+{
+    size_t at = 0;
+    if (name.len == 0 || has_wide_byte(name)) {
+        return true;
+    }
+    char first = (char)fold_next(name, &at);
+    return name.len <= keys->longest &&
+           (keys->filter >> ((unsigned)(name.len * 11 + (unsigned char)first) & 63) & 1) != 0;
+}
+
+/* The folded key of a name that some rule has, or NULL. A name that is much longer than all of them is none. No
+ * memory is for the caller to see in the scratch buffer. */
 static const struct word *find_loose_key(struct facts *facts, const struct words *keys, struct slice name)
 {
     char folded[FOLDED_BYTES];
     size_t len = 0;
-    if (keys->slots == 0 || name.len > 3 * (size_t)keys->longest) {
+    if (name.len > 3 * (size_t)keys->longest || !may_be_loose_key(keys, name)) {
         return NULL;
     }
     if (name.len > sizeof(folded)) {
@@ -292,14 +315,16 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
             return false;
         }
     }
+    bool exactly = mask_meets(left, policy->index->exact_args);
+    bool loosely = mask_meets(left, policy->index->loose_args);
     const struct json_value *values = call->doc->values, *key = call->input + 1;
     for (uint32_t i = 0; i < call->input->count; i++, key = &values[json_member_value(key)->next]) {
-        const struct word *word = words_find_rare(keys, json_str(key));
+        const struct word *word = exactly ? words_find_rare(keys, json_str(key)) : NULL;
         if (word != NULL && mask_meets(left, word_mask(keys, word)) &&
             !take_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;
         }
-        word = find_loose_key(facts, loose, json_str(key));
+        word = loosely ? find_loose_key(facts, loose, json_str(key)) : NULL;
         if (word != NULL && mask_meets(left, word_mask(loose, word)) &&
             !take_loose_arg(facts, policy, call, word->id, json_member_value(key))) {
             return false;

@@ -391,6 +391,8 @@ static bool mark_keys(struct build *build, const struct match *match, struct fac
         uint32_t key = build->policy->args[match->arg_first + i].key;
         bool loose = policy_text(build->policy, key).len != 0 &&
                      policy_text(build->policy, key).ptr[0] == MATCH_LOOSE_KEY;
+        struct facts_mask *all = loose ? &build->index->loose_args : &build->index->exact_args;
+        *all = mask_or(*all, mask);
         good = mark(build, loose ? ROLE_LOOSE_KEY : ROLE_KEY, key, mask);
     }
     return good;

@@ -123,7 +123,8 @@ struct key_slot {
 struct policy_index {
     struct words words[ROLE_COUNT];
     struct lengths tool_prefixes, starts, ends;
-    struct facts_mask any_command; /* of COMMAND_ANY */
+    struct facts_mask any_command;            /* of COMMAND_ANY */
+    struct facts_mask exact_args, loose_args; /* of rules that compare arguments so */
     uint64_t depths; /* a bit for each number of components that a prefix has; the last stands for more */
     struct match_arg *atoms;
     uint32_t atom_count;
@@ -313,7 +314,8 @@ static inline const struct word *words_find(const struct words *words, struct sl
 }
 
 /* The same, for texts that are none of the words more often than not. */
-static inline const struct word *words_find_rare(const struct words *words, struct slice text)
+__attribute__((always_inline)) static inline const struct word *words_find_rare(const struct words *words,
+                                                                                struct slice text)
 {
     return words_may_have(words, text) ? words_find_hashed(words, text, 0, intern_hash(text)) : NULL;
 }

@@ -18,9 +18,10 @@ static size_t find_arg(const struct facts *facts, size_t from, uint32_t key)
     return from;
 }
 
-static bool differs(const struct policy *policy, uint32_t wanted, uint32_t got)
+static inline bool differs(const struct policy *policy, uint32_t wanted, uint32_t got)
 {
-    return wanted != 0 && wanted != got && ((wanted & MATCH_SET) == 0 || !match_set_has(policy, wanted, got));
+    bool other = (wanted != 0) & (wanted != got);
+    return other && ((wanted & MATCH_SET) == 0 || !match_set_has(policy, wanted, got));
 }
 
 /* The rule's are sorted too. */
