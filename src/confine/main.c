@@ -133,7 +133,7 @@ static int wait_for(pid_t child)
 
 int main(int argc, char **argv)
 {
-    struct enter_options options = {0};
+    static struct enter_options options; /* lives as long as the process */
     if (!read_options(&options, argc, argv) || !close_descriptors() || !enter_namespaces(&options)) {
         return EXIT_NOT_CONFINED;
     }
