@@ -1,7 +1,7 @@
 # The targets a person types. Meson and Ninja do the work; `make deps` installs what they need.
 
 PREFIX ?= /usr/local
-.PHONY: all deps deps-build deps-demo demo check soak bench fuzz install format clean
+.PHONY: all deps deps-build deps-demo demo check tidy soak bench fuzz install format clean
 
 all: deps-build build/build.ninja
 	@ninja -C build
@@ -27,6 +27,10 @@ demo: deps-demo build/build.ninja
 # Everything that must hold; ends with "N passed, N failed".
 check: deps
 	@tools/check.py
+
+# clang-tidy over every file; the soak does it too, and deeper.
+tidy: deps
+	@tools/check.py --tidy
 
 # The long ones: whole enumerations, 100,000 random calls, long fuzzing, valgrind over all.
 soak: deps

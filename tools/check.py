@@ -120,18 +120,22 @@ def main():
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--soak", action="store_true", help="the long tests, too")
     options.add_argument("--fuzz", type=int, metavar="SECONDS", help="only fuzz, so long for each parser")
+    options.add_argument("--tidy", action="store_true", help="only clang-tidy, over every file")
     args = options.parse_args()
     if args.fuzz:
         os.environ["FUZZ_SECONDS"] = str(args.fuzz)
         if build("build-asan", SANITIZE):
             tests("build-asan", ["fuzz"])
+    elif args.tidy:
+        if build("build-check", []):
+            tidy("build-check", False)
     else:
         style()
         if build("build-check", []):
-            tidy("build-check", args.soak)
             tests("build-check", ["unit", "cases", "differential", "shells", "cli", "e2e", "install"])
             if args.soak:
                 tests("build-check", ["soak"])
+                tidy("build-check", True)
                 valgrind()
         if build("build-asan", SANITIZE):
             tests("build-asan", ["unit", "cases", "cli", "e2e", "fuzz"])
