@@ -114,6 +114,9 @@ struct scratch {
     const struct reading_interest *interest;
     unsigned flags;
     struct needs needs;
+    uint32_t needs_classes; /* what they were found for */
+    unsigned needs_flags;
+    bool needs_made, needs_open;
     uint64_t seed;
 
     enum readings_result fault; /* why something returned false: READINGS_NO_MEMORY or READINGS_OVER_LIMIT */

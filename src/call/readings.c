@@ -307,9 +307,6 @@ static bool append_aside(struct scratch *scratch)
 
 static bool make_for_name(struct scratch *scratch)
 {
-    if (scratch->call->input == NULL || !needs_any(scratch)) {
-        return readings_append(scratch, (struct reading){.kind = READING_NO_PATH});
-    }
     return walk_input(scratch) && commands_resolve(scratch) && aside_read(scratch) && append_own(scratch) &&
            commands_append_aside(scratch) && append_aside(scratch);
 }
@@ -319,6 +316,24 @@ static bool copy_for_name(struct scratch *scratch, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (!readings_append(scratch, scratch->out->list[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One reading without anything for each name: no rule could look at more, or there is no input to look at. */
+static bool make_bare(struct scratch *scratch)
+{
+    const struct reading none = {.kind = READING_NO_PATH};
+    scratch->out->count = 0;
+    scratch->out->strings = 0;
+    for (size_t i = 0; i < scratch->call->name_count; i++) {
+        scratch->name = (uint16_t)i;
+        if (i > UINT16_MAX) {
+            return call_over_limit(scratch);
+        }
+        if (!readings_append(scratch, none)) {
             return false;
         }
     }
@@ -363,11 +378,26 @@ enum readings_result readings_make(struct readings *readings, const struct call 
     scratch->prefixes = prefixes;
     scratch->interest = interest;
     scratch->flags = flags;
-    scratch->needs = find_needs(interest, flags);
-    begin_call(scratch);
-    bool good =
-        path_files_look(scratch->files, prefixes, (flags & READINGS_STILL) != 0) || call_no_memory(scratch);
-    if (!good || !make_all(scratch)) {
+    scratch->fault = READINGS_OK;
+    /* They are the same for all calls of a policy. */
+    uint32_t classes = interest == NULL ? 0 : interest->classes;
+    if (!scratch->needs_made || scratch->needs_classes != classes || scratch->needs_flags != flags ||
+        scratch->needs_open != (interest == NULL)) {
+        scratch->needs = find_needs(interest, flags);
+        scratch->needs_made = true;
+        scratch->needs_classes = classes;
+        scratch->needs_flags = flags;
+        scratch->needs_open = interest == NULL;
+    }
+    bool bare = call->input == NULL || !needs_any(scratch), good = true;
+    if (prefixes->count > 0 || !bare) {
+        good = path_files_look(scratch->files, prefixes, (flags & READINGS_STILL) != 0) ||
+               call_no_memory(scratch);
+    }
+    if (good && !bare) {
+        begin_call(scratch);
+    }
+    if (!good || !(bare ? make_bare(scratch) : make_all(scratch))) {
         readings->count = 0;
         return scratch->fault;
     }
