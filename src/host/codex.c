@@ -105,7 +105,9 @@ const struct host host_codex = {
     .events = events,
     .event_count = sizeof(events) / sizeof(*events),
     .silent = silent,
-    .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]}}",
+    .path_arguments = "{\"pathArguments\":{\"apply_patch\":[\"patchPaths\"]},\"commandArguments\":{\"apply_"
+                      "patch\":[\"-command\"],"
+                      "\"write_stdin\":[\"chars\"]}}",
     .resource_tools = resource_tools,
     .shape = &shape,
     .steering = &steering,

@@ -195,16 +195,24 @@ static void write_argument(struct buf *input, struct slice name, struct slice va
     buf_slice(input, value);
 }
 
+/* The first of the values that a field may have; 0: the rule does not have the field. */
+static uint32_t first_of(const struct policy *policy, const uint32_t *value)
+{
+    struct match_values values = match_values(policy, value);
+    return values.count > 0 ? values.list[0] : 0;
+}
+
 static void write_path(struct buf *input, const struct policy *policy, const struct match *match)
 {
     struct buf path, value;
-    struct slice component = policy_text(policy, match->path_component);
+    struct slice component = policy_text(policy, first_of(policy, &match->path_component));
+    uint32_t prefix = first_of(policy, &match->path_prefix);
     buf_init(&path, 1u << 20);
     buf_init(&value, 1u << 20);
-    if (match->path_prefix) {
-        buf_slice(&path, policy->prefixes->list[match->path_prefix - 1].path);
+    if (prefix != 0) {
+        buf_slice(&path, policy->prefixes->list[prefix - 1].path);
     }
-    if (match->path_component) {
+    if (component.len > 0) {
         buf_byte(&path, '/');
         for (size_t i = 0; i < component.len; i++) {
             buf_byte(&path, component.ptr[i] == '*' ? 'x' : component.ptr[i]);
@@ -228,12 +236,16 @@ static bool try_rule(struct probing *p, enum probe_kind kind, const struct rule 
     buf_init(&tool, 1u << 16);
     buf_byte(&input, '{');
     write_path(&input, policy, match);
+    /* Of a deny the exact forms stand behind the loose ones. */
+    uint32_t exact = match->arg_first + (rule->effect == EFFECT_AUTO_APPROVE ? 0 : match->arg_count);
     for (uint32_t i = 0; i < match->arg_count; i++) {
-        write_argument(&input, policy_text(policy, policy->args[match->arg_first + i].key),
-                       policy_text(policy, policy->args[match->arg_first + i].value));
+        const struct match_arg *arg = &policy->args[exact + i];
+        write_argument(&input, policy_text(policy, arg->key),
+                       policy_text(policy, first_of(policy, &arg->value)));
     }
     buf_byte(&input, '}');
-    buf_slice(&tool, policy_text(policy, match->tool ? match->tool : match->tool_prefix));
+    uint32_t name = first_of(policy, match->tool != 0 ? &match->tool : &match->tool_prefix);
+    buf_slice(&tool, policy_text(policy, name));
     if (!match->tool) {
         buf_text(&tool, "callgate_probe");
     }
