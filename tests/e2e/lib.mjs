@@ -5,7 +5,7 @@
 // It ends with a line `N passed, N failed` and exits 1 if anything failed, 77 if the npm packages are absent.
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { userInfo, tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import assert from 'node:assert/strict';
@@ -117,8 +117,14 @@ class Context {
         peer.log = log;
         return peer;
     }
+    // Two people and a third: ada answers in this terminal and through a bridge, the others through a bridge only.
+    people() {
+        return this.write('people.json', JSON.stringify({ people: [
+            { name: 'ada', user: userInfo().username, bridge: 'ada' }, { name: 'bob', bridge: 'bob' }, { name: 'eve', bridge: 'eve' }] }));
+    }
     cli(...args) {
-        return cli(...args, '--state', this.state);
+        const more = ['approve', 'refuse', 'deny', 'reply'].includes(args[0]) ? ['--people', this.people()] : [];
+        return cli(...args, ...more, '--state', this.state);
     }
     async pending(count) {
         return await until(`${count} pending`, () => {

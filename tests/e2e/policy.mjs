@@ -36,7 +36,7 @@ test('denials of a call differ in nothing but the id', async t => {
     assert.deepEqual([result.isError, result.content.length, result.content[0].type], [true, 1, 'text']);
     assert.equal(result.resultType, undefined);
     assert.doesNotMatch(lines[0], /secret|etc|no-|default|rule|policy authored/);
-    passed((await peer.call(10, 'echo', { x: '1' })).message);
+    passed((await peer.call(10, 'echo', { x: '2' })).message);
     await peer.ping();
     assert.deepEqual(gotCalls(peer), ['echo']);
 });
@@ -176,7 +176,7 @@ test('held, refused: denied, and stays refused', async t => {
     const denied = await peer.call(1, 'secret');
     const answer = peer.call(2, 'write', { path: '/a' });
     const [held] = await t.pending(1);
-    const done = t.cli('refuse', held.code, '--as', 'alice');
+    const done = t.cli('refuse', held.code, '--as', 'ada');
     assert.equal(done.code, 0, done.stderr);
     const refused = await answer;
     assert.equal(refused.message.result.isError, true);
@@ -332,13 +332,13 @@ test('two approvers, each counted once', async t => {
     const answer = peer.call(1, 'write', { path: '/a' });
     const [{ code, needed }] = await t.pending(1);
     assert.equal(needed, 2);
-    t.cli('approve', code, '--as', 'alice');
-    t.cli('approve', code, '--as', 'alice');
+    t.cli('approve', code, '--as', 'ada');
+    t.cli('approve', code, '--as', 'ada');
     const [after] = await t.pending(1);
     assert.deepEqual([after.code, after.given], [code, 1]);
     await peer.ping();
     assert.deepEqual(gotCalls(peer), []);
-    assert.equal(t.cli('approve', code, '--as', 'bob').code, 0);
+    assert.equal(t.cli('reply', '--as', 'bob', `y ${code}`).code, 0);
     passed((await answer).message);
 });
 

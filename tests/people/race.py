@@ -108,11 +108,12 @@ def judge(state):
         check("each identity counts once", len(yes) == len(set(yes)), (number, given))
     two = {e["detail"]["request"] for e in events if e["kind"] == "policy.require" and e.get("ruleId") == "two"
            and (e.get("detail") or {}).get("request")}
+    session_of = {e["detail"]["request"]: e["sessionKey"]["channel"] for e in events
+                  if e["kind"] == "policy.require" and (e.get("detail") or {}).get("request")}
+    full = {session_of[n] for n in two if len({by for by, answer in votes[n] if answer == "yes"}) >= 2}
     for number in two:
-        if kind_of.get(number) == "approved":
-            yes = {by for by, answer in votes[number] if answer == "yes"}
-            released = not votes[number]  # by the grant of another request
-            check("a quorum is two people", released or len(yes) >= 2, (number, votes[number]))
+        if kind_of.get(number) == "approved":  # by two people, or by what two people granted in its session
+            check("a quorum is two people", session_of[number] in full, (number, votes[number]))
     out = subprocess.run([CALLGATE, "pending", "--format", "json", "--state", state], capture_output=True, text=True).stdout
     check("nothing waits", json.loads(out) == [], out)
     verify = subprocess.run([CALLGATE, "journal", "verify", "--state", state], capture_output=True, text=True)
