@@ -577,7 +577,7 @@ def alive(pid):
     try:
         with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
             return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return False
 
 
