@@ -9,6 +9,8 @@ import sys
 import time
 
 mode, record_name = sys.argv[1], sys.argv[2]
+if mode == "stubborn":  # before there is a file, which says that it has started
+    signal.signal(signal.SIGTERM, lambda *_: record.write(b"SIGTERM\n"))
 record = open(record_name, "ab", buffering=0)
 out = sys.stdout.buffer
 
@@ -79,8 +81,6 @@ def main():
     if mode == "banner":
         send(b"Need to install the following packages:\n\n{\"level\":\"info\"}\nOk to proceed? (y)\n")
     if mode in ("deaf", "stubborn"):
-        if mode == "stubborn":
-            signal.signal(signal.SIGTERM, lambda *_: record.write(b"SIGTERM\n"))
         while True:
             time.sleep(1)
     if mode == "orphan":  # leaves a child that keeps the pipes open
