@@ -17,7 +17,7 @@ demo | check) packages="$packages ca-certificates" ;;
 esac
 if [ "$need" = check ]; then
 	# The last line: shells that the tests compare our reading of commands with.
-	packages="$packages clang libclang-rt-dev g++ git procps tmux valgrind libjansson-dev python3-venv
+	packages="$packages clang libclang-rt-dev g++ git procps psmisc tmux valgrind libjansson-dev python3-venv
 		dash zsh mksh ksh busybox"
 fi
 # npm of another origin than Debian's is as good. It only installs: the tests run on the Node of the lock file.

@@ -9,28 +9,30 @@
 #include "install/install.h"
 #include "install/wrap.h"
 
+#define USAGE_TEXT                                                                                           \
+    "Puts 'callgate run' before every server that an MCP configuration starts, or takes it away again.\n"    \
+    "Name, environment and arguments of a server stay; so does every other byte of the file. Doing it\n"     \
+    "twice is doing it once. Without FILE: the configurations of Claude Code, Claude Desktop, Cursor,\n"     \
+    "VS Code, Gemini CLI, Codex, opencode and Windsurf in the home directory, and those of the project\n"    \
+    "in the working directory.\n\n"                                                                          \
+    "  --client NAME         only the files of this program\n"                                               \
+    "  --server NAME         only this server\n"                                                             \
+    "  --policy [TIER=]FILE  a policy for the gates (default: the standard places). Repeatable\n"            \
+    "  --state DIR           where the gates keep journal and approvals\n"                                   \
+    "  --dry-run             only say what would be done\n"                                                  \
+    "  --cwd DIR, --home DIR where the project is, and whose files\n\n"                                      \
+    "A server with a URL is named, with the command that bridges it: it is not covered until then.\n"        \
+    "Exit: 0 done, 1 nothing was there to be done, 2 could not be done.\n"
+
 static const char wrap_usage[] =
-    "usage: callgate wrap [FILE...] [OPTION...]\n"
-    "       callgate unwrap [FILE...] [OPTION...]\n\n"
-    "Puts 'callgate run' before every server that an MCP configuration starts, or takes it away again.\n"
-    "Name, environment and arguments of a server stay; so does every other byte of the file. Doing it\n"
-    "twice is doing it once. Without FILE: the configurations of Claude Code, Claude Desktop, Cursor,\n"
-    "VS Code, Gemini CLI, Codex, opencode and Windsurf in the home directory, and those of the project\n"
-    "in the working directory.\n\n"
-    "  --client NAME         only the files of this program\n"
-    "  --server NAME         only this server\n"
-    "  --policy [TIER=]FILE  a policy for the gates (default: the standard places). Repeatable\n"
-    "  --state DIR           where the gates keep journal and approvals\n"
-    "  --observe             the gates deny and hold nothing, and journal what they would have done\n"
-    "  --dry-run             only say what would be done\n"
-    "  --cwd DIR, --home DIR where the project is, and whose files\n\n"
-    "A server with a URL is named, with the command that bridges it: it is not covered until then.\n"
-    "Exit: 0 done, 1 nothing was there to be done, 2 could not be done.\n";
+    "usage: callgate wrap [FILE...] [OPTION...]\n       callgate unwrap [FILE...] [OPTION...]\n\n" USAGE_TEXT;
+static const char unwrap_usage[] =
+    "usage: callgate unwrap [FILE...] [OPTION...]\n       callgate wrap [FILE...] [OPTION...]\n\n" USAGE_TEXT;
 
 struct wrapping {
     struct options options;
     const char *client, *server;
-    bool observe, dry_run, taking_away;
+    bool dry_run, taking_away;
     const char *words[512];
     size_t word_count;
     struct wrap_result sum;
@@ -85,7 +87,7 @@ static bool write_words(struct wrapping *w)
             ok = add_word(w, "--state") && add_word(w, dir);
         }
     }
-    return ok && (!w->observe || add_word(w, "--observe"));
+    return ok;
 }
 
 static bool change_file(struct wrapping *w, const char *file)
@@ -169,7 +171,6 @@ static int run(const struct cli_command *command, bool taking_away, int argc, ch
     const struct option_spec own[] = {
         {"client", OPTION_VALUE, &w.client},
         {"server", OPTION_VALUE, &w.server},
-        {"observe", OPTION_FLAG, &w.observe},
         {"dry-run", OPTION_FLAG, &w.dry_run},
     };
     int code = options_read(&w.options, command, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own,
@@ -198,4 +199,4 @@ static int run_unwrap(int argc, char **argv)
 
 const struct cli_command command_wrap = {"wrap", "put a gate before the servers of MCP configurations",
                                          wrap_usage, run_wrap};
-const struct cli_command command_unwrap = {"unwrap", "take these gates away again", wrap_usage, run_unwrap};
+const struct cli_command command_unwrap = {"unwrap", "take these gates away again", unwrap_usage, run_unwrap};
