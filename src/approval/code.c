@@ -1,6 +1,8 @@
 /* Codes that people type, and the replies they are in. */
 #include "approval/code_internal.h"
 
+#include <string.h>
+
 #include "base/random.h"
 
 static const char letters[] = "abcdefghijkmnopqrstuvwxyz"; /* no l: it looks like 1 */

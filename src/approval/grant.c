@@ -5,6 +5,8 @@
  * whole time anew, since nobody knows how long the machine was off. */
 #include "approval/internal.h"
 
+#include <string.h>
+
 static bool too_late(struct store *store)
 {
     return database_fail(&store->db, "the clock is out of range");

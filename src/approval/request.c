@@ -1,6 +1,8 @@
 /* Requests as rows. */
 #include "approval/internal.h"
 
+#include <string.h>
+
 const char *request_state_name(enum request_state state)
 {
     switch (state) {
@@ -63,36 +65,38 @@ const char *approval_scope_name(enum approval_scope scope)
     return names[scope_of(scope)];
 }
 
-/* The columns stand in the order of COLUMNS in sql.c. False: no memory, or a row that the store did not
+/* The columns in the order of COLUMNS in sql.c. */
+enum {
+    NUMBER,
+    CODE,
+    STATE,
+    RULE,
+    DIGEST,
+    TOOL,
+    SERVER,
+    CHANNEL,
+    THREAD,
+    ACTOR,
+    INPUT,
+    PATHS,
+    CALL_HASH,
+    SCOPE,
+    TTL,
+    NEEDED,
+    GIVEN,
+    CREATED,
+    EXPIRES,
+    SHOWN,
+    HOLDER,
+    BECAUSE,
+    USED,
+    NARROWED
+};
+
+/* False: no memory, or a row that the store did not
  * write. */
 static bool read_row(struct query *query, struct arena *arena, struct request *request)
 {
-    enum {
-        NUMBER,
-        CODE,
-        STATE,
-        RULE,
-        DIGEST,
-        TOOL,
-        SERVER,
-        CHANNEL,
-        THREAD,
-        ACTOR,
-        INPUT,
-        PATHS,
-        CALL_HASH,
-        SCOPE,
-        TTL,
-        NEEDED,
-        GIVEN,
-        CREATED,
-        EXPIRES,
-        SHOWN,
-        HOLDER,
-        BECAUSE,
-        USED,
-        NARROWED
-    };
     struct slice code = query_column_bytes(query, CODE);
     int64_t state = query_column_int(query, STATE);
     if (!code_valid(code) || state < REQUEST_WAITING || state > REQUEST_WITHDRAWN) {

@@ -1,7 +1,9 @@
+/* Arenas: blocks that are filled from the front and freed together. */
 #include "base/arena.h"
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_BLOCK ((size_t)4096)
 #define ALIGNMENT   _Alignof(max_align_t)

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define SMALLEST ((size_t)256)
 #define ROOM     ((size_t)4096)

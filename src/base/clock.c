@@ -1,6 +1,8 @@
+/* Asks the system for the time, and writes times as text. */
 #include "base/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 static bool read_clock(clockid_t id, struct timespec *ret_time)

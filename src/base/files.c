@@ -1,3 +1,4 @@
+/* Replaces whole files of people: written beside, flushed, renamed over. */
 #include "base/files.h"
 
 #include <errno.h>
@@ -5,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

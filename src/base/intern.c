@@ -1,3 +1,4 @@
+/* A hash table from byte strings to small numbers. */
 #include "base/intern.h"
 
 #include <stdlib.h>

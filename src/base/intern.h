@@ -6,6 +6,7 @@
 #define BASE_INTERN_H
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* Random bytes by getrandom. */
 #include "base/random.h"
 
 #include <errno.h>

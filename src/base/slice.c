@@ -1,3 +1,4 @@
+/* Comparing and searching byte slices. */
 #include "base/slice.h"
 
 int slice_cmp(struct slice a, struct slice b)

@@ -1,4 +1,7 @@
+/* Checks UTF-8, and makes text safe to show on a terminal. */
 #include "base/utf8.h"
+
+#include <string.h>
 
 /* The table of RFC 3629 section 4. */
 size_t utf8_char_len(const char *ptr, size_t left)

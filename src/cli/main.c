@@ -1,3 +1,4 @@
+/* main: hardens the process, then finds the command of the first argument in the table. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

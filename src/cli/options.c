@@ -1,3 +1,4 @@
+/* Reads the options of a command from its table and the common ones. */
 #include "cli/options.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Collects what is wrong or doubtful in a policy. */
 #include "document/finding.h"
 
 #include <stdarg.h>

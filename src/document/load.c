@@ -1,3 +1,4 @@
+/* Loads the documents of a policy: reads them, checks them against the schema, and puts the rules in order. */
 #include "document/load_internal.h"
 
 #include "index/index.h"

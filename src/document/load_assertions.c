@@ -1,3 +1,4 @@
+/* Reads the assertions of a document. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"

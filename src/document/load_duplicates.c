@@ -1,3 +1,4 @@
+/* Finds keys that stand twice in an object. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"

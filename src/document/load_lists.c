@@ -1,3 +1,4 @@
+/* Reads the lists of a document beside its rules: which tools need rules, which arguments are paths. */
 #include "document/load_internal.h"
 
 static void add_entry(struct loading *loading, enum policy_list list, uint32_t key, struct slice text)

@@ -1,3 +1,4 @@
+/* Errors of a document at their place: line, column, pointer and message. */
 #include "base/utf8.h"
 #include "document/load_internal.h"
 

@@ -1,3 +1,4 @@
+/* Reads one rule. */
 #include <stdlib.h>
 
 #include "document/load_internal.h"

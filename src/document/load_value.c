@@ -1,3 +1,4 @@
+/* Reads single values of a document, with an error at their place. */
 #include "document/load_internal.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* The tables of what a policy document may hold. */
 #include "document/schema.h"
 
 #include "document/document.h"

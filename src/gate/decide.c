@@ -1,3 +1,4 @@
+/* Decides a call that has been read: its readings, the facts, the evaluation. */
 #include "gate/decide.h"
 
 #include "journal/journal.h"

@@ -1,3 +1,4 @@
+/* Reads the policy files of a command, with the checks of their owner, mode and kind. */
 #include "gate/sources.h"
 
 #include "analysis/analysis.h"

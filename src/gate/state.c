@@ -1,3 +1,4 @@
+/* Opens the state directory after checking whose it is. */
 #include "gate/state.h"
 
 #include <errno.h>

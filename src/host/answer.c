@@ -1,6 +1,8 @@
 /* The words of a denial at a hook: what kind it is, and the rule's own words for the agent. SPEC.md section 10. */
 #include "host/internal.h"
 
+#include <string.h>
+
 void host_write_reason(struct buf *buf, enum denial denial, struct slice tell)
 {
     static const char *const kinds[] = {

@@ -4,6 +4,8 @@
  * switch on, nothing at all would be an answer that cannot be read. */
 #include "host/internal.h"
 
+#include <string.h>
+
 #define DENY                                                                                                 \
     "{\"permission\":\"deny\",\"user_message\":\"" HOST_DENY_TEXT "\",\"agent_message\":\"" HOST_DENY_TEXT   \
     "\"}\n"

@@ -1,3 +1,4 @@
+/* Prepares a hook's deny in advance, and prints it from a signal handler when nothing else works. */
 #include "host/emergency.h"
 
 #include <errno.h>

@@ -4,6 +4,8 @@
  * allow below code 2 and as a deny from there on: a deny goes out both ways. */
 #include "host/internal.h"
 
+#include <string.h>
+
 static const struct host_event events[] = {
     {
         .name = "BeforeTool",

@@ -1,3 +1,4 @@
+/* Reads JSON with comments and trailing commas. */
 #include "host/jsonc.h"
 
 static size_t string_end(const char *text, size_t len, size_t at)

@@ -1,6 +1,8 @@
 /* Reading a host's message: what all hosts share. */
 #include "host/internal.h"
 
+#include <string.h>
+
 /* The input counts its depth from itself, one level down. */
 static const struct json_options message_options = {
     .max_depth = LIMIT_JSON_DEPTH + 1,

@@ -4,6 +4,8 @@
  * opencode has no hook that runs a program, so the shape of both messages is ours. */
 #include "host/internal.h"
 
+#include <string.h>
+
 static const struct host_event events[] = {
     {
         .name = "tool.execute.before",

@@ -4,6 +4,8 @@
  * PATH`. Appliers trim lines as their language does, Unicode's white space included, so this does, too; and it is more
  * lenient than they are: any word before `File:`, any case. A line that an applier could take for a header and that is
  * not understood here makes the patch unreadable, because a newer applier may write where it says. */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "host/internal.h"
 

@@ -13,7 +13,7 @@ static const char *const write_commands[] = {
     "dd", "truncate", "touch", "chmod", "chown", "rsync", "patch",
 };
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* So many paths and programs are fewer than the 4,096 arms that a rule may have. */
 #define PATHS_IN_RULE 200u

@@ -1,6 +1,7 @@
 /* The host's configuration: which MCP servers it names. It only tells where a flattened name splits. */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,8 @@
 /* Where the flattened name of an MCP tool splits into server and tool. */
 #include "host/internal.h"
 
+#include <string.h>
+
 /* More ways than this to understand one name is no name. */
 #define SPLITS_MOST CALL_SPLITS_MOST
 

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "host/internal.h"
 #include "host/toml.h"

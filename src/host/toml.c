@@ -1,6 +1,8 @@
 /* As much of TOML as single settings and names of tables take. */
 #include "host/toml.h"
 
+#include <string.h>
+
 struct slice toml_trimmed(struct slice s)
 {
     while (s.len && (s.ptr[0] == ' ' || s.ptr[0] == '\t')) {

@@ -1,6 +1,8 @@
 /* One entry of Claude Code's permission lists: `Tool`, `Tool(what)`, `mcp__SERVER__TOOL`. */
 #include "import/claude_internal.h"
 
+#include <string.h>
+
 /* ---- Whole tools ---- */
 
 /* A rule of one name there holds for several tools. What only a deny covers stands last. */

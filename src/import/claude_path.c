@@ -4,6 +4,7 @@
 #include "import/claude_path_internal.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #define COMPONENTS_MOST 256u
 

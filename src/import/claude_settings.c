@@ -33,7 +33,7 @@ static const struct known_setting other_settings[] = {
     {"deniedMcpServers", "which servers may start is no rule"},
     {"disabledMcpjsonServers", "which servers may start is no rule"},
 };
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static const char *why_left_out(const struct known_setting *known, size_t count, struct slice key)
 {

@@ -1,3 +1,4 @@
+/* Puts members into a host's settings and takes them out, the rest left byte for byte. */
 #include "install/settings.h"
 
 #include "host/jsonc.h"

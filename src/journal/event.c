@@ -1,6 +1,8 @@
+/* Writes events: the parts that do not depend on the chain, then the line. */
 #include "journal/event_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "journal/redact_internal.h"

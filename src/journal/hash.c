@@ -8,6 +8,7 @@
 #include "journal/hash_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "journal/journal.h"
 

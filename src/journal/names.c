@@ -1,4 +1,6 @@
 /* Which names hold secrets. */
+#include <string.h>
+
 #include "journal/ascii_internal.h"
 #include "journal/secrets_internal.h"
 

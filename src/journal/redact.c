@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "journal/ascii_internal.h"
 #include "journal/journal.h"

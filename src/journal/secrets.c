@@ -3,6 +3,8 @@
  * People read redacted texts before they approve a call, so a call must not be able to hide a command behind
  * something that merely looks like a secret: a value in a text ends where a shell would see anything but a
  * plain word, and one that holds a command substitution is left as it is. */
+#include <string.h>
+
 #include "journal/ascii_internal.h"
 #include "journal/secrets_internal.h"
 

@@ -4,6 +4,7 @@
 
 #ifdef __SSE2__
 #include <emmintrin.h>
+#include <string.h>
 #endif
 
 #include "json/json.h"

@@ -1,6 +1,7 @@
 /* Repeated keys. Small objects by comparing, large ones by a hash that is keyed with random bytes, so that
  * nobody can choose keys that collide. The result does not depend on the random bytes. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "json/internal.h"

@@ -1,6 +1,8 @@
 /* Numbers as text: their value is digits and a power of ten, both of any length; nothing is ever rounded. */
 #include "json/internal.h"
 
+#include <string.h>
+
 /* More digits of an exponent than this are not added up in 64 bits. 10^18 is far beyond every shift. */
 #define POWER_DIGITS 18u
 #define POWER_LIMIT  1000000000000000000

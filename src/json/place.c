@@ -1,3 +1,4 @@
+/* Finds the line and the column of a byte. */
 #include <stdlib.h>
 
 #include "json/json.h"

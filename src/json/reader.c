@@ -4,6 +4,7 @@
  * is its own stack. Functions take the place in the text and return the place behind what they read, or NULL
  * after they have set the error. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "json/internal.h"

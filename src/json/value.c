@@ -1,3 +1,4 @@
+/* Looks values up in a document that was read. */
 #include "json/json.h"
 
 const struct json_value *json_first(const struct json_doc *doc, const struct json_value *parent)

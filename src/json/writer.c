@@ -1,6 +1,7 @@
 /* The RFC 8785 writer. No recursion: a stack of frames, and beside it the sorted keys of every open object.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "json/internal.h"

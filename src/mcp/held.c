@@ -2,6 +2,7 @@
 #include "mcp/held.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct held_call *held_add(struct held_list *list, struct ids_entry *entry, struct slice raw,
                            struct slice text, struct slice token)

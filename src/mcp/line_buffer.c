@@ -2,6 +2,7 @@
 #include "mcp/line_buffer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What one read may bring: as much as a pipe holds. */
 #define READ_BYTES ((size_t)64 << 10)

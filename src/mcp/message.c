@@ -1,6 +1,8 @@
 /* Reading one line of the client, strictly. */
 #include "mcp/message.h"
 
+#include <string.h>
+
 #include "mcp/envelope.h"
 #include "mcp/scan.h"
 

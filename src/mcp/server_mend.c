@@ -1,6 +1,8 @@
 /* What servers write that is not quite JSON, made into JSON. */
 #include "mcp/server_mend.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 /* ---- Halves of surrogate pairs ---- */

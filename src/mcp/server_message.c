@@ -1,6 +1,8 @@
 /* Reading one line of the server, tolerantly. */
 #include "mcp/server_message.h"
 
+#include <string.h>
+
 #include "mcp/envelope.h"
 #include "mcp/server_mend.h"
 

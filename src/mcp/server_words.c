@@ -2,6 +2,7 @@
 #include "mcp/server_words.h"
 
 #include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
 
 /* Each word is looked at as it stands and behind its `=`, and each of these as a name, as a URI, and below

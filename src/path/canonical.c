@@ -8,6 +8,7 @@
  * bench/path_bench.c measures all of them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -6,6 +6,7 @@
  * those that changed the prefixes. A ctime is as coarse as the kernel's tick: a directory that changed shortly before
  * the look is asked again at the next, whatever its ctime is then. A prefix whose name is a link is always asked. */
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"

@@ -1,5 +1,6 @@
 /* What a text with wildcards stands for at this moment: braces first, then one component after another. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "path/internal.h"
 

@@ -4,6 +4,7 @@
  * every prefix above it and stops where no prefix goes on; what lies below a path is the subtree of its node.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "path/internal.h"

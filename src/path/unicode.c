@@ -1,5 +1,7 @@
 /* The Unicode normal forms of one text. Some servers and file systems open a name by its equivalent, so a path is
  * read in both forms besides its own. */
+#include <stdlib.h>
+#include <string.h>
 #include <utf8proc.h>
 
 #include "path/path.h"

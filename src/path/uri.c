@@ -3,6 +3,8 @@
  * the parsers of URLs take away, and others do not: tabs and line ends anywhere, white space at the end. */
 #include "path/internal.h"
 
+#include <string.h>
+
 #define SCHEME "file:"
 
 /* What a parser of URLs takes away wherever it stands. */

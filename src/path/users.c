@@ -2,6 +2,7 @@
  * database are shared objects, and what the environment could load has no part in a decision. */
 #include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "path/path.h"
 

@@ -1,3 +1,4 @@
+/* A policy's life: made, sealed when its rules are in, destroyed. */
 #include "policy/policy.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Reads the relay's messages and writes its answers. */
 #include "relay/message.h"
 
 #include "approval/approval.h"

@@ -1,9 +1,11 @@
+/* The loop of the permission relay: requests in, one verdict for each out. */
 #include "relay/relay.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"

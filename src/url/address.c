@@ -1,5 +1,6 @@
 /* Addresses: IPv4 as four decimal numbers, IPv6 in brackets, and their canonical texts. */
 #include <stdio.h>
+#include <string.h>
 
 #include "url/internal.h"
 

@@ -1,6 +1,8 @@
 /* What a rule's `host` stands for. */
 #include "url/internal.h"
 
+#include <string.h>
+
 static bool is_address(const struct url_host *host)
 {
     uint8_t bytes[4];

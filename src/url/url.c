@@ -1,6 +1,8 @@
 /* Reading URLs and hosts, and what a rule's `host` stands for. */
 #include "url/url.h"
 
+#include <string.h>
+
 #include "url/internal.h"
 
 static bool is_digit(char c)

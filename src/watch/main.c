@@ -101,10 +101,41 @@ static void filter_key(struct watch_view *view, struct watch_model *model, int k
     }
 }
 
+static void move_key(struct watch_view *view, const struct watch_model *model, int key)
+{
+    long page = LINES > 4 ? LINES - 3 : 1;
+    switch (key) {
+    case 'j':
+    case KEY_DOWN:
+        step(view, model, 1);
+        break;
+    case 'k':
+    case KEY_UP:
+        step(view, model, -1);
+        break;
+    case KEY_NPAGE:
+    case ' ':
+        step(view, model, page);
+        break;
+    case KEY_PPAGE:
+        step(view, model, -page);
+        break;
+    case 'g':
+    case KEY_HOME:
+        step(view, model, -1000000000L);
+        break;
+    case 'G':
+    case KEY_END:
+        step(view, model, 1000000000L);
+        break;
+    default:
+        break;
+    }
+}
+
 /* False when the person leaves. */
 static bool obey(struct watch_view *view, struct watch_model *model, int key)
 {
-    long page = LINES > 4 ? LINES - 3 : 1;
     model->message[0] = '\0';
     view->help = false;
     switch (key) {
@@ -132,29 +163,6 @@ static bool obey(struct watch_view *view, struct watch_model *model, int key)
     case 'r':
         answer(view, model, WATCH_REFUSE);
         break;
-    case 'j':
-    case KEY_DOWN:
-        step(view, model, 1);
-        break;
-    case 'k':
-    case KEY_UP:
-        step(view, model, -1);
-        break;
-    case KEY_NPAGE:
-    case ' ':
-        step(view, model, page);
-        break;
-    case KEY_PPAGE:
-        step(view, model, -page);
-        break;
-    case 'g':
-    case KEY_HOME:
-        step(view, model, -1000000000L);
-        break;
-    case 'G':
-    case KEY_END:
-        step(view, model, 1000000000L);
-        break;
     case '/':
         view->filtering = true;
         break;
@@ -162,6 +170,7 @@ static bool obey(struct watch_view *view, struct watch_model *model, int key)
         view->help = true;
         break;
     default:
+        move_key(view, model, key);
         break;
     }
     return true;

@@ -1,3 +1,4 @@
+/* callgate hook: answers one message of a coding agent's hook. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* callgate hook install and uninstall: puts the hook into a host's settings and takes it out. */
 #include "cli/agents/hook_install.h"
 
 #include <ctype.h>

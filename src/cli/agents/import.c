@@ -1,3 +1,4 @@
+/* callgate import: makes rules of another program's permission file. */
 #include "import/import.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Runs a program once, with a text for its standard input and a limit on its time. */
 #include "cli/agents/subprocess.h"
 
 #include <errno.h>

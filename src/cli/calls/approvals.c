@@ -1,3 +1,4 @@
+/* Reads a file of approvals and finds the one that covers a call. */
 #include "cli/calls/approvals.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Judges calls of a file one after the other. */
 #include "cli/calls/calls.h"
 
 #include <errno.h>

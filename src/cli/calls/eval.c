@@ -1,3 +1,4 @@
+/* callgate eval and callgate explain: one call a line in, one decision or explanation out. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

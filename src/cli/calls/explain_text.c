@@ -1,3 +1,4 @@
+/* Writes an explanation for people from its JSON. */
 #include "cli/calls/explain_text.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Reads lines of any length from a descriptor. */
 #include "cli/calls/input_lines.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* callgate acknowledge: a policy as the baseline of reloads, or a gap in the journal. */
 #include "cli/commands.h"
 #include "cli/options.h"
 

@@ -1,3 +1,4 @@
+/* Writes what a gate keeps of a refused reload. */
 #include "cli/gate/refusal_text.h"
 
 #include "base/utf8.h"

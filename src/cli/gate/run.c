@@ -1,3 +1,4 @@
+/* callgate run: the options of the gate in front of an MCP server. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Tells which of the standard places' policy files are used. */
 #include "cli/gate/standard_policies.h"
 
 #include <stdio.h>

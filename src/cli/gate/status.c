@@ -1,3 +1,4 @@
+/* callgate status: the gates that run, what waits, and gaps in the journal. */
 #include <stdio.h>
 
 #include "base/utf8.h"

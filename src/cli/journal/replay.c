@@ -1,3 +1,4 @@
+/* callgate replay: what another policy would have decided of the journalled calls. */
 #include <stdlib.h>
 
 #include "base/utf8.h"

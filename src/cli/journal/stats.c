@@ -1,3 +1,4 @@
+/* callgate stats: how often each rule decided. */
 #include <stdlib.h>
 
 #include "base/utf8.h"

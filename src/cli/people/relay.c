@@ -1,3 +1,4 @@
+/* callgate relay: the options of the permission relay. */
 #include <stdlib.h>
 
 #include "cli/commands.h"

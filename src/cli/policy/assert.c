@@ -1,3 +1,4 @@
+/* callgate assert: proves a list of assertions over a policy. */
 #include <stdio.h>
 
 #include "analysis/analysis.h"

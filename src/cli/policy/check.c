@@ -1,3 +1,4 @@
+/* callgate check: errors and warnings of policies, as text, JSON or SARIF. */
 #include <stdio.h>
 #include <stdlib.h>
 

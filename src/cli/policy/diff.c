@@ -1,3 +1,4 @@
+/* callgate diff: the classes of calls whose decision changes between two policies. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* callgate fmt: lays policy documents out. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,3 +1,4 @@
+/* Writes findings as SARIF 2.1.0. */
 #include "cli/policy/sarif.h"
 
 #include "json/json.h"

@@ -1,3 +1,4 @@
+/* callgate schema: the JSON Schema of policy documents. */
 #include "cli/commands.h"
 #include "cli/options.h"
 

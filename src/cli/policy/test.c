@@ -1,3 +1,4 @@
+/* callgate test: calls with the decisions that are wanted, and the rules that none of them reached. */
 #include <stdlib.h>
 #include <unistd.h>
 
