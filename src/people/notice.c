@@ -64,11 +64,17 @@ void notice_write(struct buf *buf, const struct request *r)
     notice_write_request(buf, r);
     buf_text(buf, ",\"text\":");
     utf8_append_printable(&text, beginning(r->input));
-    buf_printf(&text, r->state == REQUEST_WAITING ? "  (callgate approve %s)" : "", r->code);
+    if (r->state == REQUEST_WAITING) {
+        buf_printf(&text, "  (callgate approve %s)", r->code);
+    }
     json_write_bytes(buf, buf_slice_of(&text));
     buf_reset(&text);
     write_name(&text, r);
-    buf_printf(&text, r->state == REQUEST_WAITING ? " waits for approval" : ": %s", event);
+    if (r->state == REQUEST_WAITING) {
+        buf_text(&text, " waits for approval");
+    } else {
+        buf_printf(&text, ": %s", event);
+    }
     buf_text(buf, ",\"title\":");
     json_write_bytes(buf, buf_slice_of(&text));
     buf_byte(buf, '}');

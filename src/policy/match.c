@@ -364,7 +364,8 @@ static enum match_field path_fields(const struct policy *policy, const struct ma
     return FIELD_ALL;
 }
 
-/* What names no tool speaks only of what it names. */
+/* What names no tool speaks only of what it names. Of a path that cannot be read nobody knows whether it is named, so
+ * evaluation stops there all the same: the first release did, and no call may be decided less strictly. */
 static bool is_silent(const struct rule *rule, const struct reading *reading)
 {
     return (rule->looks & READING_FIELD_BARE) != 0 &&
@@ -393,7 +394,7 @@ static enum match_field place_fields(const struct policy *policy, const struct r
                    reading->kind != READING_PATH;
     bool no_host =
         match->host != 0 && reading->host_kind != READING_NO_HOST && reading->host_kind != READING_HOST;
-    if (is_silent(rule, reading)) {
+    if (is_silent(rule, reading) && (!no_path || reading->aside)) {
         return FIELD_BARE;
     }
     if (!no_path) {

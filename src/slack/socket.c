@@ -118,7 +118,7 @@ bool socket_accept_key(const char *key, char ret_accept[SOCKET_ACCEPT_SIZE])
 bool socket_head_accepts(struct slice head, const char *accept)
 {
     bool upgraded = false, right = false, first = true;
-    while (head.len > 0) {
+    while (head.ptr != NULL && head.len > 0) {
         const char *end = memmem(head.ptr, head.len, "\r\n", 2);
         size_t len = end != NULL ? (size_t)(end - head.ptr) : head.len;
         const char *line = head.ptr;

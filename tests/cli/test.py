@@ -212,7 +212,8 @@ def test_what_a_proof_says():
             check("each rule has a call", all(each["call"] for each in witnesses) and len(witnesses) == 6, witnesses)
             old = f.write("old.json", broad + [{"id": "y", "effect": "deny", "match": match, "reason": "r"}])
             classes = json.loads(run("diff", "--format", "json", old, policy).stdout)["classes"]
-            check("and the change is told", [each["weaker"] for each in classes] == [True], classes)
+            # The deny compares loosely, the allow exactly: what is only loosely equal is a class of its own.
+            check("and the change is told", [each["weaker"] for each in classes] == [True, True], classes)
 
 
 def test_check_and_assert():

@@ -39,7 +39,8 @@ class Arm:
 
     def matches(self, call, reading):
         """YES, NO, NOTED, or where evaluation stops for what cannot be read."""
-        if not self.simple_fields(call) or self.speaks_of_less(reading):
+        stops = self.has_path and not self.has_command and reading.path == UNREADABLE and not reading.aside
+        if not self.simple_fields(call) or (self.speaks_of_less(reading) and not stops):
             return NO
         if self.has_command:
             return self.about_command(call, reading)
