@@ -240,8 +240,9 @@ static bool side_init(struct space *space, enum space_calls calls, struct side *
                                        side->flat.args + side->flat.arg_count);
         match.arg_first = side->flat.arg_count;
         side->flat.arg_count += match.arg_count;
-        if ((rule->looks & READING_FIELD_BARE) != 0 && (rule->looks & READING_FIELD_PATH) != 0 &&
-            match.host == OTHER_ANY) {
+        /* At a path that cannot be read evaluation stops, whatever stands beside it. */
+        if (calls != SPACE_UNREADABLE && (rule->looks & READING_FIELD_BARE) != 0 &&
+            (rule->looks & READING_FIELD_PATH) != 0 && match.host == OTHER_ANY) {
             match.host = OTHER_NONE;
             space->bare = true;
         }

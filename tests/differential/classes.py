@@ -60,7 +60,21 @@ def matches(place, match, call, way, stops=False):
         return True
     if isinstance(match.get("pathComponent"), list):  # a path that has a component of each
         return all(matches(place, dict(match, pathComponent=each), call, way, stops) for each in match["pathComponent"])
-    rule = exact([{"id": "class", "effect": "auto_approve", "match": match}])
+    if "beside" in match:  # whether a command or a host stands beside the path
+        beside = way.command is not None or way.host is not None
+        rest = {key: value for key, value in match.items() if key != "beside"}
+        return beside == (match["beside"] != "nothing") and matches(place, rest, call, way, stops)
+    if "argLoosely" in match:  # arguments as a deny compares them
+        rest = {key: value for key, value in match.items() if key != "argLoosely"}
+        deny = exact([{"id": "class", "effect": "deny", "reason": "r", "match": {"argEquals": match["argLoosely"]}}])
+        arms = batches.oracle_document.Document(deny, None, place, set()).rules[0].arms
+        return any(arm.matches(call, way) == oracle_match.YES for arm in arms) and matches(place, rest, call, way, stops)
+    if "argEquals" in match and len(match) > 1:
+        rest = {key: value for key, value in match.items() if key != "argEquals"}
+        return matches(place, {"argEquals": match["argEquals"]}, call, way) and matches(place, rest, call, way, stops)
+    # Arguments are compared as an allow does; everything else as a deny does, which is silent about nothing.
+    effect = {"effect": "auto_approve"} if "argEquals" in match else {"effect": "deny", "reason": "r"}
+    rule = exact([{"id": "class", **effect, "match": match}])
     document = batches.oracle_document.Document(rule, None, place, set())
     if document.errors:
         return False
@@ -76,7 +90,8 @@ def holds(place, each, call, way):
 
 def misplaced(answer, place, call, ways, was, now, changes):
     """What is wrong with where the call lies among the classes, or None."""
-    of_rules = [each for each in answer["classes"] if "list" not in each]
+    # A class of what is read aside is no class of a call's own readings, which are all that these calls have.
+    of_rules = [each for each in answer["classes"] if "list" not in each and not each.get("aside")]
     if len(ways) == 1:
         unreadable = ways[0].path == batches.oracle_readings.UNREADABLE
         found = [each for each in answer["unreadable"] if unreadable and holds(place, each, call, ways[0])] or \

@@ -199,7 +199,7 @@ static void write_class_json(struct buf *out, const struct side *old, const stru
         json_write_bytes(out, class->name);
         buf_printf(out, ",\"added\":%s", class->added ? "true" : "false");
     }
-    buf_byte(out, '}');
+    buf_text(out, class->aside ? ",\"aside\":true}" : "}");
 }
 
 /* What is found: the classes of readable calls, and those of calls with an unreadable path. */
