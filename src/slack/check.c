@@ -113,9 +113,6 @@ int slack_check(struct slack *slack)
         tell("the app's token (connections:write)", &app, "make an app-level token with connections:write") &&
         ok;
     ok = (bot.ok && check_channel(slack, settings->channel, "the channel for requests")) && ok;
-    if (settings->denials[0] != '\0') {
-        ok = (bot.ok && check_channel(slack, settings->denials, "the channel for denials")) && ok;
-    }
     ok = (!bot.ok || check_people(slack, bot.team)) && ok;
     if (!ok) {
         print_manifest();

@@ -34,13 +34,10 @@ static bool read_whole(int dir, const char *name, bool secret, struct buf *ret_t
     return ok;
 }
 
-static bool take_text(const struct json_doc *doc, const char *name, bool must, char *to, size_t size,
+static bool take_text(const struct json_doc *doc, const char *name, char *to, size_t size,
                       struct buf *ret_error)
 {
     const struct json_value *v = json_get(doc, json_root(doc), name);
-    if (v == NULL && !must) {
-        return true;
-    }
     if (!json_is(v, JSON_STRING) || v->str_len == 0 || v->str_len >= size ||
         memchr(v->str, '\0', v->str_len) != NULL) {
         buf_printf(ret_error, "%s: \"%s\" must be a text", SETTINGS_NAME, name);
@@ -57,7 +54,7 @@ static bool take_token(const struct json_doc *doc, const char *name, const char 
 {
     char file[4096];
     struct buf text;
-    if (!take_text(doc, name, true, file, sizeof(file), ret_error)) {
+    if (!take_text(doc, name, file, sizeof(file), ret_error)) {
         return false;
     }
     buf_init(&text, SETTINGS_BYTES);
@@ -100,10 +97,7 @@ bool slack_settings_read(struct slack_settings *ret_settings, int state_dir, str
     } else if (!json_parse(&doc, buf_slice_of(&text), &options, &error)) {
         buf_printf(ret_error, "%s: %s at byte %u", SETTINGS_NAME, error.detail, error.offset);
     } else {
-        ok = take_text(&doc, "channel", true, ret_settings->channel, sizeof(ret_settings->channel),
-                       ret_error) &&
-             take_text(&doc, "denials", false, ret_settings->denials, sizeof(ret_settings->denials),
-                       ret_error) &&
+        ok = take_text(&doc, "channel", ret_settings->channel, sizeof(ret_settings->channel), ret_error) &&
              take_token(&doc, "botTokenFile", "xoxb-", ret_settings->bot_token,
                         sizeof(ret_settings->bot_token), ret_error) &&
              take_token(&doc, "appTokenFile", "xapp-", ret_settings->app_token,

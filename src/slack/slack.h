@@ -16,12 +16,11 @@
 
 struct slack_settings {
     char channel[64]; /* where requests go whose session is in no Slack channel */
-    char denials[64]; /* where denials and refused reloads go; empty: nowhere */
     char bot_token[256], app_token[256];
     char base[256]; /* SLACK_API; a loopback one in tests */
 };
 
-/* Reads slack.json of the state directory: {"channel","denials"?,"botTokenFile","appTokenFile"}, and the tokens from
+/* Reads slack.json of the state directory: {"channel","botTokenFile","appTokenFile"}, and the tokens from
  * their files (mode 0600, this user's). False with a line for people, which never holds a token. */
 MUST_USE bool slack_settings_read(struct slack_settings *ret_settings, int state_dir, struct buf *ret_error);
 void slack_settings_clear(struct slack_settings *settings);
