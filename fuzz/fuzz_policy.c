@@ -51,7 +51,7 @@ static void write_rule(struct buf *buf, const struct policy *policy, const struc
     json_write_string(buf, policy_text(policy, rule->id));
     buf_printf(buf, ",\"effect\":\"%s\",\"priority\":%d,\"match\":", effect_name(rule->effect),
                rule->priority);
-    match_write_json(buf, policy, &rule->match);
+    rule_write_match_json(buf, policy, rule);
     buf->len--;
     buf_printf(buf, ",\"tier\":\"%s\"}", tier_name((enum tier)rule->tier));
     if (rule->effect == EFFECT_DENY) {
@@ -105,7 +105,7 @@ static void write_kind(struct buf *buf, const struct policy *policy, const struc
 {
     buf_reset(buf);
     buf_printf(buf, "%u %u ", rule->tier, rule->effect);
-    match_write_json(buf, policy, &rule->match);
+    rule_write_match_json(buf, policy, rule);
     FUZZ_CHECK(buf_ok(buf));
 }
 

@@ -18,6 +18,9 @@ CALLGATE = os.path.abspath(sys.argv[1])
 SERVER = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 passed = failed = 0
 
+with open(CALLGATE, "rb") as program:
+    SANITIZED = b"__asan_init" in program.read()  # its shadow takes terabytes of addresses
+
 DENY_RM = {"id": "no-rm", "effect": "deny", "match": {"tool": "rm"}, "reason": "gone is gone"}
 ALLOW_LS = {"id": "ls", "effect": "auto_approve", "match": {"tool": "ls"}}
 ASK_CP = {"id": "ask-cp", "effect": "require_approval", "match": {"tool": "cp"}}
@@ -614,6 +617,8 @@ def test_few_descriptors_and_little_memory():
         policy, state = f.write("p.json", [DENY_RM]), os.path.join(f.path, "state")
         for what, kind, limits in (("descriptors", resource.RLIMIT_NOFILE, range(4, 40)),
                                    ("bytes", resource.RLIMIT_AS, range(8 << 20, 64 << 20, 4 << 20))):
+            if kind == resource.RLIMIT_AS and SANITIZED:
+                continue
             for limit in limits:
                 for argv in (["run", "--policy", policy, "--state", state, "--", "cat"], ["check", "--policy", policy],
                              ["pending", "--state", state], ["relay", "--policy", policy, "--state", state]):
