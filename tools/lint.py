@@ -16,6 +16,8 @@ BANNED = {
     r"\b(rand|random|srand)\s*\(": "not a cryptographic source",
     r"\b(tmpnam|mktemp|tempnam)\s*\(": "a race",
 }
+# Where one may stand: NO_COLOR and TERM take colour away and steer nothing else.
+MAY = {("src/cli/colour.c", r"\b(getenv|secure_getenv)\s*\(")}
 # Which rooms a room may include: those listed before it, but for what is taken away below. Not every room exists yet.
 ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "index", "document", "analysis", "approval", "journal",
          "people", "process", "gate", "broker", "host", "install", "import", "setup", "tools", "mcp", "relay", "console", "slack", "watch",
@@ -138,7 +140,7 @@ def check_file(path):
     if path.startswith("src/"):
         for number, line in enumerate(lines, 1):
             for pattern, why in BANNED.items():
-                if re.search(pattern, line):
+                if re.search(pattern, line) and (path, pattern) not in MAY:
                     fail(path, number, f"{line.strip()}: {why}")
         check_dialect(path, text, lines)
     room = path.split("/")[1]

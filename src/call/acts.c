@@ -97,7 +97,7 @@ static bool go_to(struct scratch *scratch, const struct command_cd *cd)
     }
     for (const struct command_cd *at = cd; at != NULL && at != state->cd; at = at->before) {
         if (count == CHANGES_MOST) {
-            return call_over_limit(scratch);
+            return call_over_limit(scratch, "changes of directory in one command");
         }
         changes[count++] = at;
     }

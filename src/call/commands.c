@@ -63,7 +63,7 @@ static bool add_command(struct scratch *scratch, const struct command *command, 
         return true;
     }
     if (scratch->command_count == most) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "256 commands");
     }
     struct reading_command *added = arena_alloc(&scratch->out->arena, sizeof(*added));
     if (added == NULL) {
@@ -337,7 +337,7 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
         return call_no_memory(scratch);
     }
     if (list->inner_over) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "commands inside commands");
     }
     for (uint32_t i = 0; i < list->inner_count; i++) {
         const struct command *inner = &list->inner[i];

@@ -13,7 +13,7 @@ bool hosts_add(struct scratch *scratch, struct sink *sink, uint32_t value, const
         return true;
     }
     if (sink->set.used > LIMIT_CALL_HOSTS) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "256 hosts");
     }
     return sink_append(scratch, sink,
                        (struct reading){.host_kind = READING_HOST, .host = slot->text, .host_value = value});

@@ -171,7 +171,8 @@ struct scratch {
 
 /* Sets the fault and returns false. */
 bool call_no_memory(struct scratch *scratch);
-bool call_over_limit(struct scratch *scratch);
+/* `limit` is a constant text for people: what a call has more of, with the number where SPEC.md has one. */
+bool call_over_limit(struct scratch *scratch, const char *limit);
 
 /* Counts work; false when the call is over the limit. */
 MUST_USE bool call_spend(struct scratch *scratch, size_t work);

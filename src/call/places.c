@@ -27,7 +27,7 @@ bool sink_append(struct scratch *scratch, struct sink *sink, struct reading read
 {
     void *list = sink->list;
     if (sink->count == LIMIT_READINGS) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "16384 readings");
     }
     if (!call_grow(&list, sink->count, &sink->cap, sizeof(reading), LIMIT_READINGS)) {
         return call_no_memory(scratch);

@@ -91,8 +91,9 @@ bool call_no_memory(struct scratch *scratch)
     return false;
 }
 
-bool call_over_limit(struct scratch *scratch)
+bool call_over_limit(struct scratch *scratch, const char *limit)
 {
+    scratch->out->limit = limit;
     scratch->fault = READINGS_OVER_LIMIT;
     return false;
 }
@@ -100,13 +101,13 @@ bool call_over_limit(struct scratch *scratch)
 bool call_spend(struct scratch *scratch, size_t work)
 {
     scratch->work += work;
-    return scratch->work <= LIMIT_CALL_WORK || call_over_limit(scratch);
+    return scratch->work <= LIMIT_CALL_WORK || call_over_limit(scratch, "1000000 components of paths");
 }
 
 bool call_count_string(struct scratch *scratch)
 {
     scratch->strings++;
-    return scratch->strings <= LIMIT_CALL_PATHS || call_over_limit(scratch);
+    return scratch->strings <= LIMIT_CALL_PATHS || call_over_limit(scratch, "4096 strings read as paths");
 }
 
 bool call_grow(void **array, size_t count, size_t *cap, size_t size, size_t most)
@@ -229,7 +230,7 @@ bool readings_append(struct scratch *scratch, struct reading reading)
     void *list = out->list;
     reading.name = scratch->name;
     if (out->count == LIMIT_READINGS) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "16384 readings");
     }
     if (!call_grow(&list, out->count, &out->cap, sizeof(reading), LIMIT_READINGS)) {
         return call_no_memory(scratch);
@@ -331,7 +332,7 @@ static bool make_bare(struct scratch *scratch)
     for (size_t i = 0; i < scratch->call->name_count; i++) {
         scratch->name = (uint16_t)i;
         if (i > UINT16_MAX) {
-            return call_over_limit(scratch);
+            return call_over_limit(scratch, "65535 names of the tool");
         }
         if (!readings_append(scratch, none)) {
             return false;
@@ -346,7 +347,7 @@ static bool make_all(struct scratch *scratch)
     struct argument_view first = {.arguments = scratch->arguments};
     size_t first_count = 0;
     if (call->name_count > UINT16_MAX) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "65535 names of the tool");
     }
     for (size_t i = 0; i < call->name_count; i++) {
         begin_name(scratch, i);

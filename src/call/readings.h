@@ -117,6 +117,7 @@ struct readings {
     size_t count, cap;
     struct arena arena;
     size_t strings;          /* how many strings were read as paths */
+    const char *limit;       /* after READINGS_OVER_LIMIT: what the call has more of, for people */
     struct scratch *scratch; /* the room's own */
 };
 

@@ -90,7 +90,7 @@ bool starts_add(struct scratch *scratch, struct starts *starts, struct slice out
         return true;
     }
     if (starts->count == STARTS_MOST) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "starts of relative paths");
     }
     if (!call_grow(&list, starts->count, &starts->cap, sizeof(*starts->list), STARTS_MOST)) {
         return call_no_memory(scratch);

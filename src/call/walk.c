@@ -101,7 +101,7 @@ bool walk_values(struct scratch *scratch, const struct walk *walk, const struct 
             continue;
         }
         if (depth == LIMIT_JSON_DEPTH) {
-            return call_over_limit(scratch);
+            return call_over_limit(scratch, "a depth of 64");
         }
         bool object = walked.value->type == JSON_OBJECT;
         frames[depth++] =
@@ -153,7 +153,7 @@ bool walk_array_text(struct scratch *scratch, struct slice text, unsigned level,
         return true;
     }
     if (level == TEXT_LEVELS) {
-        return call_over_limit(scratch);
+        return call_over_limit(scratch, "JSON texts inside one another");
     }
     while (level >= scratch->texts_made) {
         json_init(&scratch->texts[scratch->texts_made++]);

@@ -1,19 +1,66 @@
 /* Adopting a policy, at start or at a reload: told, journalled, shown. SPEC.md section 8. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "gate/internal.h"
 
+/* The policies that `broad` warnings were told of, the last ones: a digest a line, in the state directory. Said at every
+ * start, they would be read at none. */
+#define WARNED_FILE "warned"
+#define WARNED_MOST ((size_t)32 * (HASH_HEX + 1))
+
+/* Whether this policy's were told before; notes that they are told now. When that cannot be read, they were not. */
+static bool was_told(struct gate *gate)
+{
+    struct buf text, now;
+    bool told = false;
+    buf_init(&text, WARNED_MOST + 1);
+    buf_init(&now, 2 * WARNED_MOST);
+    if (!file_read_at(gate->ledger->dir, WARNED_FILE, &text)) {
+        buf_reset(&text);
+    }
+    buf_printf(&now, "%s\n", gate->digest);
+    for (size_t at = 0; at + HASH_HEX < text.len; at += HASH_HEX + 1) {
+        struct slice line = {text.ptr + at, HASH_HEX + 1};
+        told = told || slice_eq(line, (struct slice){now.ptr, HASH_HEX + 1});
+        if (now.len < WARNED_MOST) {
+            buf_slice(&now, line);
+        }
+    }
+    if (!told && buf_ok(&now)) {
+        (void)!file_replace_at(gate->ledger->dir, WARNED_FILE ".new", WARNED_FILE, buf_slice_of(&now), false);
+    }
+    buf_finish(&text);
+    buf_finish(&now);
+    return told;
+}
+
+static bool has_broad(const struct findings *warnings)
+{
+    for (size_t i = 0; i < warnings->count; i++) {
+        if (strcmp(warnings->list[i].code, "broad") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* To standard error and to the journal; of `broad`, a policy's only once to the former. */
 static void write_warnings(struct gate *gate, struct buf *detail, const struct findings *warnings)
 {
+    bool told = has_broad(warnings) && was_told(gate);
     struct buf line;
     buf_init(&line, 64u << 10);
     buf_text(detail, ",\"warnings\":[");
     for (size_t i = 0; i < warnings->count && i < EVENT_LIST_MOST; i++) {
         buf_reset(&line);
         lint_write_text(&line, &warnings->list[i]);
-        gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&line)));
+        if (!told || strcmp(warnings->list[i].code, "broad") != 0) {
+            gate_tell(gate, "%.*s", SLICE_FMT(buf_slice_of(&line)));
+        }
         if (i) {
             buf_byte(detail, ',');
         }

@@ -65,6 +65,13 @@ static struct decision denied(enum decision_cause cause)
     return (struct decision){.kind = DECISION_DENY, .cause = cause};
 }
 
+static struct decision over_limit(const struct readings *readings)
+{
+    struct decision decision = denied(CAUSE_OVER_LIMIT);
+    decision.detail = slice_of(readings->limit != NULL ? readings->limit : "");
+    return decision;
+}
+
 struct decision decide(struct decider *decider, const struct policy *policy, const struct call *call,
                        const struct path_base *base, unsigned readings_flags,
                        const struct approvals *approvals)
@@ -78,7 +85,7 @@ struct decision decide(struct decider *decider, const struct policy *policy, con
     case READINGS_OK:
         break;
     case READINGS_OVER_LIMIT:
-        return denied(CAUSE_OVER_LIMIT);
+        return over_limit(&decider->readings);
     default:
         return denied(CAUSE_INTERNAL);
     }

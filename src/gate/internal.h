@@ -119,8 +119,7 @@ void gate_tell(struct gate *gate, const char *format, ...) __attribute__((format
 void gate_tell_journal(struct gate *gate, struct slice why);
 
 /* Loads the sources, at start or at a reload, and refuses what this gate cannot enforce. */
-MUST_USE struct policy *gate_load(const struct gate *gate, struct source_texts *texts,
-                                  struct findings *ret_errors);
+MUST_USE struct policy *gate_load(struct gate *gate, struct source_texts *texts, struct findings *ret_errors);
 
 /* Takes a policy and its texts over, or destroys the policy: digest, generation, warnings to the operator and
  * the journal, status. */

@@ -97,6 +97,23 @@ static struct outcome deny_by_rule(struct gate *gate, struct judged *judged, str
     return outcome;
 }
 
+/* {"limit":"256 commands"}: what a call over a limit has too much of, for the operator. */
+static struct slice limit_detail(struct gate *gate, const struct decision *decision)
+{
+    struct slice none = {0};
+    if (decision->cause != CAUSE_OVER_LIMIT || decision->detail.len == 0) {
+        return none;
+    }
+    struct buf text;
+    buf_init(&text, 256);
+    buf_text(&text, "{\"limit\":");
+    json_write_string(&text, decision->detail);
+    buf_byte(&text, '}');
+    struct slice detail = buf_ok(&text) ? arena_copy(&gate->ledger->arena, buf_slice_of(&text)) : none;
+    buf_finish(&text);
+    return detail.ptr != NULL ? detail : none;
+}
+
 static struct outcome judge(struct gate *gate, const struct call *call, const struct held *prior,
                             struct slice wanted_code, bool may_hold)
 {
@@ -113,7 +130,7 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     judged.authored_everywhere = gate->options.tells_authored && authored_everywhere(gate);
 
     if (judged.decision.kind == DECISION_DENY) {
-        return deny_by_rule(gate, &judged, (struct slice){0});
+        return deny_by_rule(gate, &judged, limit_detail(gate, &judged.decision));
     }
     if (judged.decision.kind == DECISION_ALLOW && call->input == NULL) {
         ask_where_no_rule_allows(gate, &judged);

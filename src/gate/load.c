@@ -30,11 +30,34 @@ static void tell_unnamed(const struct policy *policy, const struct rule *rule, s
     finding->rule = arena_copy(&ret_errors->arena, policy_text(policy, rule->id));
 }
 
-struct policy *gate_load(const struct gate *gate, struct source_texts *texts, struct findings *ret_errors)
+/* Rules name servers, and this one not: its name may be misspelt on either side. */
+static void tell_strange(struct gate *gate, const struct policy *policy)
+{
+    struct slice some = {0};
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        struct match_values servers = match_values_by_text(policy, &policy->rules[i].match.server);
+        for (uint32_t s = 0; s < servers.count; s++) {
+            some = policy_text(policy, servers.list[s]);
+            if (slice_eq(some, gate->options.server)) {
+                return;
+            }
+        }
+    }
+    gate_tell(gate,
+              "no rule names the server '%.*s', and rules name others ('%.*s'): rules without a server hold "
+              "for it; "
+              "is --server spelt as the rules spell it?",
+              SLICE_FMT(gate->options.server), SLICE_FMT(some));
+}
+
+struct policy *gate_load(struct gate *gate, struct source_texts *texts, struct findings *ret_errors)
 {
     struct policy *policy = sources_load(gate->options.sources, &gate->options.base, texts, ret_errors);
-    if (policy == NULL || !gate->options.must_name_server || gate->options.server.ptr != NULL ||
-        !policy->names_server) {
+    if (policy == NULL || !gate->options.must_name_server || !policy->names_server) {
+        return policy;
+    }
+    if (gate->options.server.ptr != NULL) {
+        tell_strange(gate, policy);
         return policy;
     }
     const struct rule *rule = policy->rules;

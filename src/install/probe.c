@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "gate/decide.h"
+#include "journal/reader.h"
 
 #define RULES_TRIED 500u
 
@@ -22,22 +23,23 @@ static const struct {
     const char *text;
 } shapes[] = {
     {&host_claude_code, NULL,
-     "{\"session_id\":\"callgate-doctor\",\"transcript_path\":\"/dev/null\",\"cwd\":@C,"
+     "{\"session_id\":\"" JOURNAL_PROBE_THREAD "\",\"transcript_path\":\"/dev/null\",\"cwd\":@C,"
      "\"permission_mode\":\"default\",\"hook_event_name\":@E,\"tool_name\":@T,\"tool_input\":@I,"
      "\"tool_use_id\":\"toolu_callgate\"}"},
     {&host_gemini, NULL,
-     "{\"session_id\":\"callgate-doctor\",\"transcript_path\":\"/dev/null\",\"cwd\":@C,"
+     "{\"session_id\":\"" JOURNAL_PROBE_THREAD "\",\"transcript_path\":\"/dev/null\",\"cwd\":@C,"
      "\"hook_event_name\":@E,\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"tool_name\":@T,\"tool_input\":@I}"},
     {&host_codex, NULL,
-     "{\"session_id\":\"callgate-doctor\",\"turn_id\":\"1\",\"transcript_path\":null,\"cwd\":@C,"
+     "{\"session_id\":\"" JOURNAL_PROBE_THREAD "\",\"turn_id\":\"1\",\"transcript_path\":null,\"cwd\":@C,"
      "\"hook_event_name\":@E,\"model\":\"none\",\"permission_mode\":\"default\",\"tool_name\":@T,"
      "\"tool_input\":@I,\"tool_use_id\":\"call_callgate\"}"},
     {&host_cursor, "preToolUse",
-     "{\"conversation_id\":\"callgate-doctor\",\"generation_id\":\"1\",\"model\":\"none\","
+     "{\"conversation_id\":\"" JOURNAL_PROBE_THREAD "\",\"generation_id\":\"1\",\"model\":\"none\","
      "\"hook_event_name\":@E,\"cursor_version\":\"0\",\"workspace_roots\":[@C],\"user_email\":null,"
      "\"cwd\":@C,\"tool_name\":@T,\"tool_input\":@I,\"tool_use_id\":\"callgate\"}"},
     {&host_opencode, NULL,
-     "{\"tool\":@T,\"sessionID\":\"callgate-doctor\",\"callID\":\"callgate\",\"args\":@I,\"directory\":@C}"},
+     "{\"tool\":@T,\"sessionID\":\"" JOURNAL_PROBE_THREAD
+     "\",\"callID\":\"callgate\",\"args\":@I,\"directory\":@C}"},
 };
 
 static const char *shape_of(const struct host *host, const struct host_event *event)

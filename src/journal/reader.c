@@ -23,6 +23,7 @@ struct journal_reader {
     struct buf bytes; /* read and not given */
     size_t given;     /* bytes of it that were */
     struct journal_event event;
+    uint64_t probes; /* left out */
 };
 
 /* ---- Files ---- */
@@ -258,11 +259,21 @@ enum journal_read journal_reader_next(struct journal_reader *reader, const struc
         if (result != JOURNAL_READ_EVENT) {
             return result;
         }
-        if (passes(&reader->filter, &reader->event)) {
+        if (!passes(&reader->filter, &reader->event)) {
+            continue;
+        }
+        if (reader->filter.no_probes && slice_is(reader->event.thread, JOURNAL_PROBE_THREAD)) {
+            reader->probes++;
+        } else {
             *ret_event = &reader->event;
             return JOURNAL_READ_EVENT;
         }
     }
+}
+
+uint64_t journal_reader_probes(const struct journal_reader *reader)
+{
+    return reader->probes;
 }
 
 bool journal_reader_follow(struct journal_reader *reader, struct buf *ret_error)

@@ -35,9 +35,13 @@ struct journal_event {
     uint64_t seq;                   /* 0: none that could be read */
 };
 
+/* The thread of the calls with which `callgate doctor` tries a hook. */
+#define JOURNAL_PROBE_THREAD "callgate-doctor"
+
 /* Which events; zero: all. The texts are borrowed. */
 struct journal_filter {
     bool decisions, denied;
+    bool no_probes;      /* leaves out what `callgate doctor` tried */
     const char *session; /* CHANNEL or CHANNEL/THREAD; NULL: every one */
     const char *since;   /* a time as events have it: those from then on; NULL: all */
     const char *until;   /* those before then; NULL: all */
@@ -51,6 +55,9 @@ MUST_USE struct journal_reader *journal_reader_open(const char *const *files, si
                                                     const struct journal_filter *filter,
                                                     struct buf *ret_error);
 void journal_reader_close(struct journal_reader *reader); /* also of NULL */
+
+/* How many events were left out because they were probes, and nothing else left them out. */
+uint64_t journal_reader_probes(const struct journal_reader *reader);
 
 enum journal_read {
     JOURNAL_READ_FAILED = 0, /* with a message that names file and line */

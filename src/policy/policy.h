@@ -369,7 +369,8 @@ struct decision {
     bool by_approval;        /* allowed because a live approval covers a rule that asks */
     bool noted;              /* whether `rule` matches is not known: people are asked about this very call */
     bool passed; /* a reading aside that nothing strict decided: it counts for nothing (SPEC.md section 4) */
-    struct slice detail; /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED; borrowed */
+    struct slice detail; /* the tool's name for CAUSE_NO_RULE, the phrase for CAUSE_MALFORMED, what there
+                            is too much of for CAUSE_OVER_LIMIT; borrowed */
 };
 
 /* Strictness: deny > require > allow. */

@@ -611,6 +611,42 @@ def test_kinds_of_files():
         check("a file that is not there", "No such file" in done.stdout + done.stderr, done.stderr)
 
 
+def test_words():
+    """What a person is told: which rules came near, which limit, what a slash in a tool's name means, colour."""
+    with Folder() as f:
+        policy = f.write("p.json", [{"id": "slash", "effect": "deny", "match": {"tool": "fs/write_file"}, "reason": "r"},
+                                    {"id": "near", "effect": "deny", "match": {"tool": "ls", "pathPrefix": f.path}, "reason": "r"},
+                                    {"id": "word", "effect": "deny", "match": {"commandPrefix": "rm"}, "reason": "r"}])
+        call = json.dumps({"tool": "ls", "input": {"path": "/"}})
+        near = run("explain", "--policy", policy, "-", stdin=call, code=0).stdout
+        check("what came near is shown", "'near'" in near and "'slash'" not in near, near)
+        check("the others are counted", "1 rule(s) for other tools" in near and "--all shows them" in near, near)
+        whole = run("explain", "--all", "--policy", policy, "-", stdin=call, code=0).stdout
+        check("--all shows them", "'near'" in whole and "'slash'" in whole and "--all" not in whole, whole)
+        found = json.loads(run("explain", "--json", "--policy", policy, "-", stdin=call, code=0).stdout)
+        check("JSON is whole", [r["rule"] for r in found["readings"][0]["rules"]] == ["slash", "near", "word"], found)
+        many = json.dumps({"tool": "t", "input": {"commands": [f"c{i}" for i in range(300)]}})
+        found = json.loads(run("explain", "--json", "--policy", policy, "-", stdin=many, code=0).stdout)
+        check("a limit is named", found["decision"]["kind"] == "deny" and found["limit"] == "256 commands", found)
+        said = run("check", "--policy", policy, code=0).stdout
+        check("a slash in a tool's name", '"server": "fs", "tool": "write_file"' in said and "1 warning(s)" in said, said)
+        for env, wanted in (({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)):
+            end, other = os.openpty()
+            subprocess.run([CALLGATE, "check", "--policy", policy], stdout=other, stdin=subprocess.DEVNULL,
+                           env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **env}, timeout=60)
+            os.close(other)
+            shown = os.read(end, 1 << 16)
+            os.close(end)
+            check(f"colour on a terminal: {env}", (b"\033[3" in shown) == wanted, shown)
+        check("and nowhere else", "\033" not in said, said)
+        if SERVER:
+            wide = f.write("wide.json", [{"id": "wide", "effect": "auto_approve", "match": {"server": "files"}}, DENY_RM])
+            state = os.path.join(f.path, "told")
+            said = [run("run", "--policy", wide, "--state", state, "--server", "Files", "--", SERVER, code=0).stderr for _ in (1, 2)]
+            check("a server that no rule names", all("no rule names the server 'Files'" in s and "'files'" in s for s in said), said)
+            check("a broad rule is told once", ["allows every tool" in s for s in said] == [True, False], said)
+
+
 def test_few_descriptors_and_little_memory():
     """A message and 2; never a signal, and never a gate that stands in front of nothing."""
     with Folder() as f:
@@ -650,6 +686,7 @@ def test_unread_messages():
 
 
 test_explain()
+test_words()
 test_policy_tests()
 test_diff()
 test_what_a_class_is_less()

@@ -42,7 +42,8 @@ void judge_may_have_run(struct judge *judge, bool may)
 struct decision judge_too_long(struct judge *judge)
 {
     judge->read = false;
-    judge->decision = (struct decision){.kind = DECISION_DENY, .cause = CAUSE_OVER_LIMIT};
+    judge->decision = (struct decision){
+        .kind = DECISION_DENY, .cause = CAUSE_OVER_LIMIT, .detail = SLICE("16 MiB in one call")};
     return judge->decision;
 }
 
@@ -66,6 +67,7 @@ struct decision judge_text(struct judge *judge, struct slice text)
         break;
     case CALL_OVER_LIMIT:
         decision->cause = CAUSE_OVER_LIMIT;
+        decision->detail = SLICE("a depth of 64, or 16 MiB");
         break;
     default:
         break;
@@ -79,6 +81,10 @@ void judge_explain(struct judge *judge, struct buf *buf)
     if (!judge->read) {
         buf_text(buf, "{\"decision\":");
         decision_write_json(buf, judge->policy, &judge->decision);
+        if (judge->decision.cause == CAUSE_OVER_LIMIT && judge->decision.detail.len > 0) {
+            buf_text(buf, ",\"limit\":");
+            json_write_string(buf, judge->decision.detail);
+        }
         buf_text(buf, ",\"reading\":0,\"readings\":[]}");
         return;
     }

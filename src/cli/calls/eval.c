@@ -31,23 +31,24 @@ static const char explain_usage[] =
     "where each\n"
     "came from, and for every rule looked at the first field that failed, with both values.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
-    "  --format json         one JSON object a line\n"
+    "  --all                 rules for other tools and servers, too, instead of their number\n"
+    "  --format json         one JSON object a line, with every rule\n"
     "  --approvals FILE, --now MS, --server NAME, --cwd DIR, --home DIR, --root DIR\n"
     "                        as for `callgate eval`\n\n"
     "Exit: 0 once every line is answered, 2 could not be done.\n";
 
-enum output { OUTPUT_DECISION, OUTPUT_WITH_EXPLAIN, OUTPUT_JSON, OUTPUT_TEXT };
+enum output { OUTPUT_DECISION, OUTPUT_WITH_EXPLAIN, OUTPUT_JSON, OUTPUT_TEXT, OUTPUT_TEXT_WHOLE };
 
 static void answer(struct judge *judge, enum output output, struct slice call, struct buf *out)
 {
-    if (output == OUTPUT_JSON || output == OUTPUT_TEXT) {
+    if (output >= OUTPUT_JSON) {
         struct buf json;
         buf_init(&json, (size_t)1 << 30);
         judge_explain(judge, &json);
         if (output == OUTPUT_JSON) {
             buf_slice(out, buf_slice_of(&json));
         } else {
-            explain_text_write(out, call, buf_slice_of(&json));
+            explain_text_write(out, call, buf_slice_of(&json), output == OUTPUT_TEXT_WHOLE);
         }
         out->failed = out->failed || !buf_ok(&json);
         buf_finish(&json);
@@ -106,7 +107,7 @@ static int judge_lines(struct judge *judge, enum output output, int fd, const ch
 
 struct own {
     const char *approvals, *now, *server;
-    bool explain;
+    bool explain, all;
 };
 
 static int evaluate(const struct cli_command *command, struct options *options, const struct own *own,
@@ -162,16 +163,17 @@ static int read_and_evaluate(const struct cli_command *command, int argc, char *
         {"approvals", OPTION_VALUE, &own.approvals},
         {"now", OPTION_VALUE, &own.now},
         {"server", OPTION_VALUE, &own.server},
-        {"explain", OPTION_FLAG, &own.explain},
+        {command == &command_eval ? "explain" : "all", OPTION_FLAG,
+         command == &command_eval ? &own.explain : &own.all},
     };
     bool eval = command == &command_eval;
-    int code = options_read(&options, command, argc, argv, groups, specs, eval ? 4 : 3);
+    int code = options_read(&options, command, argc, argv, groups, specs, 4);
     if (code != -1) {
         return code;
     }
     enum output output = own.explain ? OUTPUT_WITH_EXPLAIN : OUTPUT_DECISION;
     if (!eval) {
-        output = options.json ? OUTPUT_JSON : OUTPUT_TEXT;
+        output = options.json ? OUTPUT_JSON : own.all ? OUTPUT_TEXT_WHOLE : OUTPUT_TEXT;
     }
     code = evaluate(command, &options, &own, output);
     options_finish(&options);

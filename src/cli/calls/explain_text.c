@@ -2,7 +2,15 @@
 #include "cli/calls/explain_text.h"
 
 #include "base/utf8.h"
+#include "cli/colour.h"
 #include "json/json.h"
+
+/* The text that is being written. */
+struct page {
+    struct buf *out;
+    const struct json_doc *doc;
+    bool all; /* every rule, not only those that came near */
+};
 
 /* A call of megabytes is not repeated to a person. */
 #define CALL_SHOWN 400
@@ -29,7 +37,9 @@ static void write_quoted(struct buf *out, const struct json_doc *doc, const stru
 
 static void write_decision(struct buf *out, const struct json_doc *doc, const struct json_value *decision)
 {
+    colour_start(out, colour_of_decision(json_str(json_get(doc, decision, "kind"))));
     write_value(out, doc, decision, "kind");
+    colour_end(out);
     if (json_get(doc, decision, "rule") != NULL) {
         buf_text(out, " by rule '");
         write_value(out, doc, decision, "rule");
@@ -95,6 +105,40 @@ static void write_rule(struct buf *out, const struct json_doc *doc, const struct
     buf_byte(out, '\n');
 }
 
+/* Whether a rule is about another tool or server, so that nothing of the call's input could make it match. */
+static bool is_far(const struct json_doc *doc, const struct json_value *rule)
+{
+    static const char *const far[] = {"tool", "toolPrefix", "server"};
+    const struct json_value *named = json_get(doc, rule, "field");
+    struct slice field = named != NULL ? json_str(named) : SLICE("");
+    for (size_t i = 0; i < sizeof(far) / sizeof(*far); i++) {
+        if (slice_is(field, far[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_rules(const struct page *page, const struct json_value *rules)
+{
+    size_t left = 0;
+    for (const struct json_value *rule = json_first(page->doc, rules); rule != NULL;
+         rule = json_right(page->doc, rules, rule)) {
+        if (page->all || !is_far(page->doc, rule)) {
+            write_rule(page->out, page->doc, rule);
+        } else {
+            left++;
+        }
+    }
+    if (left > 0) {
+        colour_start(page->out, COLOUR_DIM);
+        buf_printf(page->out, "    %zu rule(s) for other tools or servers do not match; --all shows them",
+                   left);
+        colour_end(page->out);
+        buf_byte(page->out, '\n');
+    }
+}
+
 /* The command and the host of a reading, and whether it is read aside. */
 static void write_named(struct buf *out, const struct json_doc *doc, const struct json_value *reading)
 {
@@ -120,9 +164,10 @@ static void write_named(struct buf *out, const struct json_doc *doc, const struc
     buf_text(out, json_get(doc, reading, "aside") != NULL ? ", read aside" : "");
 }
 
-static void write_reading(struct buf *out, const struct json_doc *doc, const struct json_value *reading)
+static void write_reading(const struct page *page, const struct json_value *reading)
 {
-    const struct json_value *rules = json_get(doc, reading, "rules"), *rule;
+    struct buf *out = page->out;
+    const struct json_doc *doc = page->doc;
     const struct json_value *path = json_get(doc, reading, "path");
     buf_text(out, "  reading: ");
     if (json_get(doc, reading, "server") != NULL) {
@@ -159,15 +204,13 @@ static void write_reading(struct buf *out, const struct json_doc *doc, const str
     }
     write_named(out, doc, reading);
     buf_byte(out, '\n');
-    for (rule = json_first(doc, rules); rule != NULL; rule = json_right(doc, rules, rule)) {
-        write_rule(out, doc, rule);
-    }
+    write_rules(page, json_get(doc, reading, "rules"));
     buf_text(out, "    -> ");
     write_decision(out, doc, json_get(doc, reading, "decision"));
     buf_byte(out, '\n');
 }
 
-void explain_text_write(struct buf *out, struct slice call, struct slice json)
+void explain_text_write(struct buf *out, struct slice call, struct slice json, bool all)
 {
     struct json_doc doc;
     struct json_error error;
@@ -177,16 +220,21 @@ void explain_text_write(struct buf *out, struct slice call, struct slice json)
         const struct json_value *root = json_root(&doc), *list = json_get(&doc, root, "readings"), *reading;
         utf8_append_printable(out, (struct slice){call.ptr, call.len < CALL_SHOWN ? call.len : CALL_SHOWN});
         buf_text(out, call.len > CALL_SHOWN ? "…\n" : "\n");
+        const struct page page = {.out = out, .doc = &doc, .all = all};
         write_decision(out, &doc, json_get(&doc, root, "decision"));
+        if (json_get(&doc, root, "limit") != NULL) {
+            buf_text(out, ": more than ");
+            write_value(out, &doc, root, "limit");
+        }
         buf_byte(out, '\n');
-        if (json_is(list, JSON_ARRAY) && list->count == 0) {
+        if (json_is(list, JSON_ARRAY) && list->count == 0 && json_get(&doc, root, "limit") == NULL) {
             buf_text(
                 out,
                 "  a call is "
                 "{\"tool\",\"input\"?,\"server\"?,\"sessionKey\"?:{\"channel\",\"thread\"},\"actor\"?}\n");
         }
         for (reading = json_first(&doc, list); reading != NULL; reading = json_right(&doc, list, reading)) {
-            write_reading(out, &doc, reading);
+            write_reading(&page, reading);
         }
     } else {
         out->failed = true;

@@ -4,7 +4,8 @@
 
 #include "base/buffer.h"
 
-/* `call` is the line it was read from; `json` what policy_explain wrote. */
-void explain_text_write(struct buf *out, struct slice call, struct slice json);
+/* `call` is the line it was read from; `json` what policy_explain wrote. Rules for other tools and servers are
+ * counted, and written only with `all`. */
+void explain_text_write(struct buf *out, struct slice call, struct slice json, bool all);
 
 #endif

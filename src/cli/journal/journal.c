@@ -29,7 +29,7 @@ static const char usage[] =
     "rotate  ends the file and begins a new one, which names the last event of it; gates that run go over to "
     "it\n\n"
     "  --decisions           only what was decided\n"
-    "  --denied              only what was denied\n"
+    "  --denied              only what was denied, without the probes of callgate doctor\n"
     "  --calls               the calls themselves as JSON, one a line, as `callgate explain` reads them\n"
     "  --session CHANNEL[/THREAD]  only what belongs to this session\n"
     "  --since, --until TIME from then on, before then: 2026-11-30, 2026-11-30T12:30 (local; with Z: UTC), "

@@ -157,6 +157,7 @@ int journal_show(const char *const *files, size_t count, const struct shown *sho
     int code = EXIT_UNABLE;
     struct journal_filter filter = shown->filter;
     filter.decisions = filter.decisions || shown->calls;
+    filter.no_probes = filter.denied && filter.session == NULL;
     buf_init(&out, SHOWN_MOST);
     buf_init_message(&error, MESSAGE_BYTES);
     struct journal_reader *reader = journal_reader_open(files, count, &filter, &error);
@@ -167,6 +168,11 @@ int journal_show(const char *const *files, size_t count, const struct shown *sho
         say("out of memory");
     } else {
         code = show_to_end(reader, shown, wants_last ? &last : NULL, &out);
+        if (code == EXIT_YES && journal_reader_probes(reader) > 0) {
+            say("%llu probe(s) of callgate doctor are left out; they are in a session of their "
+                "own: " JOURNAL_PROBE_THREAD,
+                (unsigned long long)journal_reader_probes(reader));
+        }
         code = code == EXIT_YES && wants_last ? last_print(&last) : code;
         code = code == EXIT_YES && shown->follow ? follow(reader, shown, &out) : code;
     }

@@ -4,6 +4,7 @@
 
 #include "analysis/analysis.h"
 #include "base/utf8.h"
+#include "cli/colour.h"
 #include "cli/commands.h"
 #include "cli/journal/counted.h"
 #include "cli/options.h"
@@ -115,16 +116,26 @@ static void write_text(struct buf *buf, const struct policy *policy, const struc
     for (size_t i = 0; i < warnings->count; i++) {
         const struct finding *f = &warnings->list[i];
         utf8_append_printable(buf, f->file_name);
-        buf_printf(buf, ":%u:%u: warning: ", f->line, f->column);
+        buf_printf(buf, ":%u:%u: ", f->line, f->column);
+        colour_start(buf, COLOUR_YELLOW);
+        buf_text(buf, "warning:");
+        colour_end(buf);
+        buf_byte(buf, ' ');
         utf8_append_printable(buf, f->message);
         buf_byte(buf, '\n');
     }
     if (policy == NULL || errors->count) {
         return;
     }
-    buf_printf(buf, "OK: %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count + doubts);
+    colour_start(buf, COLOUR_GREEN);
+    buf_text(buf, "OK:");
+    colour_end(buf);
+    buf_printf(buf, " %u rule(s), %zu warning(s)\n", policy->rule_count, warnings->count + doubts);
     if (allows_the_rest(policy)) {
-        buf_text(buf, "Nearly everything is let through: a call that no rule matches is allowed. "
+        colour_start(buf, COLOUR_YELLOW);
+        buf_text(buf, "Nearly everything is let through:");
+        colour_end(buf);
+        buf_text(buf, " a call that no rule matches is allowed. "
                       "\"requireAuthoredPolicy\": [\"*\"] would deny it.\n");
     }
 }
@@ -156,6 +167,45 @@ static bool add_unused(const struct policy *policy, const char *state_dir, const
     }
     journal_counts_finish(&counts);
     return read;
+}
+
+/* The part of a tool's name before a slash, when it looks like the server that people write in front of it. */
+static struct slice server_in(struct slice tool)
+{
+    const char *slash = memchr(tool.ptr, '/', tool.len);
+    size_t len = slash != NULL ? (size_t)(slash - tool.ptr) : 0;
+    return (struct slice){tool.ptr, len + 1 < tool.len ? len : 0};
+}
+
+/* Warns of `"tool": "fs/write_file"`: the journal shows calls so, and a rule has two fields for it. */
+static void add_slashed(const struct policy *policy, struct findings *warnings)
+{
+    for (uint32_t i = 0; i < policy->rule_count; i++) {
+        const struct rule *rule = &policy->rules[i];
+        struct match_values tools = match_values_by_text(policy, &rule->match.tool);
+        for (uint32_t t = 0; t < tools.count; t++) {
+            struct slice tool = policy_text(policy, tools.list[t]), server = server_in(tool);
+            if (server.len == 0) {
+                continue;
+            }
+            struct finding *f =
+                findings_add(warnings, "tool-name",
+                             "rule '%.*s' (line %u): no tool of server '%.*s' is called '%.*s' — write "
+                             "\"server\": \"%.*s\", "
+                             "\"tool\": \"%.*s\", unless the slash is part of the tool's own name.",
+                             SLICE_FMT(policy_text(policy, rule->id)), rule->line, SLICE_FMT(server),
+                             SLICE_FMT(tool), SLICE_FMT(server), SLICE_FMT(slice_from(tool, server.len + 1)));
+            if (f == NULL) {
+                return;
+            }
+            f->file = rule->file;
+            f->file_name = policy->files[rule->file].name;
+            f->line = rule->line;
+            f->column = rule->column;
+            f->rule = policy_text(policy, rule->id);
+            break;
+        }
+    }
 }
 
 /* Whether a warning says already that a rule never decides. */
@@ -260,6 +310,7 @@ static int check(struct options *options, const struct own *own)
     report.policy = sources_load(&options->sources, &options->base, NULL, &report.errors);
     if (report.policy != NULL) {
         lint(report.policy, &report.warnings);
+        add_slashed(report.policy, &report.warnings);
         report.analysis = analysis_create(report.policy, NULL, NULL, 0, &options->base);
         whole = report.analysis != NULL;
         if (whole) {

@@ -76,7 +76,7 @@ static void report(struct suite *suite, struct slice name, struct slice want, st
     buf_byte(&suite->out, '\n');
     buf_init(&json, (size_t)256 << 20);
     judge_explain(&suite->judge, &json);
-    explain_text_write(&suite->out, call, buf_slice_of(&json));
+    explain_text_write(&suite->out, call, buf_slice_of(&json), false);
     buf_finish(&json);
 }
 
