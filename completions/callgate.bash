@@ -28,8 +28,9 @@ _callgate() {
 		COMPREPLY=($(compgen -W "$(callgate pending 2>/dev/null | awk '/^[a-km-z]{5} / {print $1}')" -- "$cur"))
 		return ;;
 	journal) COMPREPLY=($(compgen -W 'show verify head rotate' -- "$cur")); return ;;
+	state) COMPREPLY=($(compgen -W 'backup restore' -- "$cur")); return ;;
 	hook) COMPREPLY=($(compgen -W "$hosts install uninstall" -- "$cur")); return ;;
-	install | uninstall) COMPREPLY=($(compgen -W "$hosts" -- "$cur")); return ;;
+	install | uninstall) [[ $command == hook ]] && COMPREPLY=($(compgen -W "$hosts" -- "$cur")); return ;;
 	esac
 	if [[ $cur == -* ]]; then
 		[[ $command == hook && ${COMP_WORDS[2]} == *install ]] && command="hook install"

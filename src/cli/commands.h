@@ -43,6 +43,7 @@
     EACH(status) \
     EACH(test) \
     EACH(tools) \
+    EACH(uninstall) \
     EACH(unwrap) \
     EACH(watch) \
     EACH(wrap)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "install/internal.h"
 #include "install/opencode_shim.h"
 
@@ -194,7 +195,9 @@ static bool write_protect_file(struct install_work *w)
     }
     if (ok) {
         mode_t mode = w->options->place.scope == INSTALL_SCOPE_MANAGED ? 0644 : 0600;
-        ok = w->options->dry_run || text_file_replace(&file, buf_slice_of(&text), mode, w->error);
+        w->protect_as_it_is = file.existed && slice_eq(buf_slice_of(&file.text), buf_slice_of(&text));
+        ok = w->options->dry_run || w->protect_as_it_is ||
+             text_file_replace(&file, buf_slice_of(&text), mode, w->error);
         text_file_finish(&file);
     }
     buf_finish(&text);
@@ -202,24 +205,49 @@ static bool write_protect_file(struct install_work *w)
     return ok;
 }
 
+/* What stood there and runs something else now. */
+static void report_older(struct install_work *w)
+{
+    if (w->older_count > 0) {
+        const struct installed_hook *hook = &w->older[0];
+        buf_text(w->report,
+                 w->options->dry_run ? "would replace the older hook: " : "replaced the older hook: ");
+        for (size_t i = 0; i < hook->word_count; i++) {
+            struct buf word;
+            buf_init(&word, LIMIT_MESSAGE_BYTES);
+            write_shell_word(&word, hook->words[i]);
+            buf_text(w->report, i > 0 ? " " : "");
+            utf8_append_printable(w->report, buf_slice_of(&word));
+            buf_finish(&word);
+        }
+        buf_byte(w->report, '\n');
+    }
+}
+
 static void report_change(struct install_work *w, struct slice text)
 {
     const struct host_settings *shape = w->options->place.host->shape;
-    buf_text(w->report, w->options->dry_run ? "would write " : "wrote ");
-    buf_text(w->report, w->file.path.ptr);
-    buf_byte(w->report, '\n');
-    if (w->options->dry_run) {
+    bool as_it_is = w->file.existed && slice_eq(text, buf_slice_of(&w->file.text));
+    if (as_it_is) {
+        buf_printf(w->report, "%s has this hook already: left as it is\n", w->file.path.ptr);
+    } else {
+        report_older(w);
+        buf_text(w->report, w->options->dry_run ? "would write " : "wrote ");
+        buf_text(w->report, w->file.path.ptr);
+        buf_byte(w->report, '\n');
+    }
+    if (w->options->dry_run && !as_it_is) {
         buf_slice(w->report, text);
         if (text.len && text.ptr[text.len - 1] != '\n') {
             buf_byte(w->report, '\n');
         }
     }
-    if (w->record.protect.len) {
+    if (w->record.protect.len && !w->protect_as_it_is) {
         buf_text(w->report, w->options->dry_run ? "would write " : "wrote ");
         buf_slice(w->report, buf_slice_of(&w->record.protect));
         buf_text(w->report, ": rules that keep the agent from writing policy, settings and state\n");
     }
-    if (shape->note != NULL) {
+    if (shape->note != NULL && !as_it_is) {
         buf_text(w->report, "note: ");
         buf_text(w->report, shape->note);
         buf_byte(w->report, '\n');
@@ -240,8 +268,10 @@ static bool carry_out(struct install_work *w, struct slice text)
     if (options->protect && !write_protect_file(w)) {
         return false;
     }
-    if (!options->dry_run && (!record_write(&w->record, options, w->file.path.ptr, w->error) ||
-                              !text_file_replace(&w->file, text, mode_of(&options->place), w->error))) {
+    bool as_it_is = w->file.existed && slice_eq(text, buf_slice_of(&w->file.text));
+    if (!options->dry_run &&
+        (!record_write(&w->record, options, w->file.path.ptr, w->error) ||
+         (!as_it_is && !text_file_replace(&w->file, text, mode_of(&options->place), w->error)))) {
         return false;
     }
     report_change(w, text);
@@ -288,8 +318,12 @@ bool install_hook(const struct install_options *options, struct buf *ret_report,
     if (!install_work_init(&w, options, ret_report, ret_error)) {
         return false;
     }
+    struct arena arena; /* of what stands there */
+    arena_init(&arena, 4 * (size_t)LIMIT_MESSAGE_BYTES);
     buf_reset(&w.record.protect);
-    bool ok = options->place.host->shape->plugin ? install_plugin(&w) : install_in_settings(&w);
+    bool ok = installed_hooks_find(&options->place, &arena, &w.older, &w.older_count, ret_error) &&
+              (options->place.host->shape->plugin ? install_plugin(&w) : install_in_settings(&w));
+    arena_finish(&arena);
     install_work_finish(&w);
     if (!ok && ret_error->len == 0) {
         buf_text(ret_error, "no memory");

@@ -69,6 +69,23 @@ enum uninstall_result {
 MUST_USE enum uninstall_result uninstall_hook(const struct install_options *options, struct buf *ret_report,
                                               struct buf *ret_error);
 
+/* A place that a state directory has a record of: what was put into these settings may still be there. */
+struct recorded_place {
+    const struct host *host;
+    const char *settings; /* absolute */
+};
+
+/* The places of all records; lives in the arena. False without memory, or with a message when the directory cannot be
+ * read; a state directory without records has none. */
+MUST_USE bool installed_places(const char *state_dir, struct arena *arena, struct recorded_place **ret_list,
+                               size_t *ret_count, struct buf *ret_error);
+
+/* Takes out the systemd user units that docs/broker.md has people put in, and what enables them; units of these names
+ * that do not start callgate stay. A line for each file goes to ret_report, or what would be done; *ret_found: there was
+ * something. False with a message. */
+MUST_USE bool units_remove(struct slice home, bool dry_run, bool *ret_found, struct buf *ret_report,
+                           struct buf *ret_error);
+
 /* Appends a word so that a shell reads it as that word. */
 void write_shell_word(struct buf *buf, const char *word);
 

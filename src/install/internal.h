@@ -52,6 +52,9 @@ struct install_work {
     struct text_file file;
     struct settings settings;
     struct install_record record;
+    struct installed_hook *older; /* of ours, as they stood there before an install */
+    size_t older_count;
+    bool protect_as_it_is; /* the rules that come along stand there already */
     struct buf *report, *error;
 };
 

@@ -160,6 +160,11 @@ enum uninstall_result uninstall_hook(const struct install_options *options, stru
     } else if (is_plugin(buf_slice_of(&w.file.text))) {
         result = put_back(&w);
     }
+    if (result == UNINSTALL_NONE && w.record.found && !options->dry_run) {
+        /* Somebody else has taken the hook out: what came along with it goes, too. */
+        remove_protection(&w);
+        record_remove(options, w.file.path.ptr);
+    }
     install_work_finish(&w);
     if (result == UNINSTALL_FAILED && ret_error->len == 0) {
         buf_text(ret_error, "no memory");

@@ -250,7 +250,9 @@ static bool change_entry(struct work *w, const struct server_entry *entry)
         return true;
     }
     if (is_gate(entry) != w->taking_away) {
-        tell_server(w, w->taking_away ? "not behind a gate" : "already behind a gate", entry);
+        if (!w->options->changes_only) {
+            tell_server(w, w->taking_away ? "not behind a gate" : "already behind a gate", entry);
+        }
         w->result->already++;
         return true;
     }
@@ -268,24 +270,31 @@ static bool change_entry(struct work *w, const struct server_entry *entry)
     return true;
 }
 
-/* The file as it was, in the state directory, under a name of its own. */
+static bool keep(struct work *w, const char *name, struct slice text)
+{
+    struct text_file kept;
+    if (!text_file_read(&kept, name, LIMIT_MESSAGE_BYTES, w->error)) {
+        return false;
+    }
+    bool ok = text_file_replace(&kept, text, 0600, w->error);
+    text_file_finish(&kept);
+    return ok;
+}
+
+/* The file as it was, in the state directory, under a name of its own; and where it is, so that `uninstall` finds it. */
 static bool keep_copy(struct work *w)
 {
     uint8_t hash[HASH_SIZE];
-    char hex[HASH_HEX + 1], path[4096];
-    struct text_file copy;
+    char hex[HASH_HEX + 1], copy[4096], place[4096];
     if (!hash_bytes(buf_slice_of(&w->file.path), hash)) {
         return false;
     }
     hash_to_hex(hash, hex);
-    int len = snprintf(path, sizeof(path), "%s/wrap/%.16s.before", w->options->state_dir, hex);
-    if (len < 0 || (size_t)len >= sizeof(path) ||
-        !text_file_read(&copy, path, LIMIT_MESSAGE_BYTES, w->error)) {
-        return false;
-    }
-    bool ok = text_file_replace(&copy, buf_slice_of(&w->file.text), 0600, w->error);
-    text_file_finish(&copy);
-    buf_printf(w->report, "the file as it was: %s\n", path);
+    int len = snprintf(copy, sizeof(copy), "%s/wrap/%.16s.before", w->options->state_dir, hex);
+    (void)snprintf(place, sizeof(place), "%s/wrap/%.16s.place", w->options->state_dir, hex);
+    bool ok = len >= 0 && (size_t)len < sizeof(copy) && keep(w, copy, buf_slice_of(&w->file.text)) &&
+              keep(w, place, buf_slice_of(&w->file.path));
+    buf_printf(w->report, "the file as it was: %s\n", copy);
     return ok;
 }
 

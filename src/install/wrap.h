@@ -6,6 +6,7 @@
 #ifndef INSTALL_WRAP_H
 #define INSTALL_WRAP_H
 
+#include "base/arena.h"
 #include "base/buffer.h"
 
 /* Where programs that speak MCP have their configuration. */
@@ -24,6 +25,7 @@ struct wrap_options {
     size_t word_count;
     const char *only; /* a server; NULL: every one */
     bool dry_run;
+    bool changes_only; /* servers that stay as they are get no line */
 };
 
 struct wrap_result {
@@ -37,5 +39,10 @@ MUST_USE bool wrap_file(const struct wrap_options *options, struct wrap_result *
                         struct buf *ret_report, struct buf *ret_error);
 MUST_USE bool unwrap_file(const struct wrap_options *options, struct wrap_result *ret_result,
                           struct buf *ret_report, struct buf *ret_error);
+
+/* The files that were wrapped, by the copies that a state directory has of them; they may be as they were again, or gone.
+ * Absolute names, in the arena. */
+MUST_USE bool wrapped_files(const char *state_dir, struct arena *arena, const char ***ret_files,
+                            size_t *ret_count, struct buf *ret_error);
 
 #endif
