@@ -27,7 +27,7 @@ struct broker_options {
     const char *socket;    /* of the judging socket; the approving one is beside it: SOCKET.approve */
     int socket_fd;         /* >= 0: listens already (a service manager's) */
     enum journal_fsync fsync;
-    bool journal_optional, no_weakening;
+    bool journal_optional, no_weakening, observe;
     uint32_t idle_ms;                  /* ends when nobody has been connected for so long; 0: never */
     broker_add_built_in *add_built_in; /* may be NULL */
     void (*say)(const char *line);

@@ -62,6 +62,7 @@ struct policies {
     struct shared_policy *first;
     size_t count;
     uint64_t taken;
+    int64_t started_ms; /* of the broker, wall clock: whether observing was ended since */
 };
 
 /* A gate with the policy for a key; loads it when there is none. NULL with lines for people; lines also on success,

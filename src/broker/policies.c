@@ -105,6 +105,7 @@ static struct shared_policy *load(struct policies *policies, const struct policy
         .fsync = options->fsync,
         .journal_optional = options->journal_optional,
         .no_weakening = options->no_weakening,
+        .observe = options->observe && !gate_enforced_since(options->state_dir, policies->started_ms),
         .tells_authored = true,
         .say = policies->say,
     };

@@ -83,6 +83,7 @@ void put_outcome(struct buf *buf, const struct outcome *outcome)
     put_u8(buf, outcome->authored);
     put_u8(buf, outcome->authored_in_every_reading);
     put_u8(buf, outcome->by_approval);
+    put_u8(buf, outcome->observed);
     put_text(buf, outcome->tell);
     put_held(buf, &outcome->held);
     buf_bytes(buf, outcome->correlation, sizeof(outcome->correlation));
@@ -187,6 +188,7 @@ struct outcome take_outcome(struct fields *fields)
     outcome.authored = take_bool(fields);
     outcome.authored_in_every_reading = take_bool(fields);
     outcome.by_approval = take_bool(fields);
+    outcome.observed = take_bool(fields);
     outcome.tell = take_text(fields);
     outcome.held = take_held(fields);
     take_bytes(fields, outcome.correlation, sizeof(outcome.correlation));

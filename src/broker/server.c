@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "broker/internal.h"
 #include "gate/state.h"
 
@@ -346,7 +347,8 @@ static bool start(struct server *server, struct buf *ret_error)
         return false;
     }
     server->people = people_open_on(server->ledger);
-    server->policies = (struct policies){.options = options, .ledger = server->ledger, .say = tell};
+    server->policies = (struct policies){
+        .options = options, .ledger = server->ledger, .say = tell, .started_ms = clock_wall_ms()};
     server->own = server->people != NULL ? policies_take(&server->policies, &own, ret_error) : NULL;
     return server->own != NULL && listen_both(server, ret_error) &&
            uv_timer_start(&server->tick, on_tick, BROKER_TICK_MS, BROKER_TICK_MS) == 0;

@@ -19,6 +19,7 @@
     EACH(diff) \
     EACH(dismiss) \
     EACH(doctor) \
+    EACH(enforce) \
     EACH(eval) \
     EACH(explain) \
     EACH(fmt) \

@@ -163,6 +163,9 @@ static void load_document_key(struct loading *loading, const struct key *key, co
     case ID_ASSERTIONS:
         load_assertions(loading, value, place);
         break;
+    case ID_ALLOW_OBSERVE:
+        loading->policy->forbids_observing = loading->policy->forbids_observing || !loaded.boolean;
+        break;
     default: /* $schema, version */
         break;
     }
@@ -214,11 +217,12 @@ static void load_document(struct loading *loading)
 
 /* Takes back all that a source gave. Its symbols and prefixes stay, which is why the policy is then made
  * anew. */
-static void leave_out(struct loading *loading, uint32_t rules, uint32_t entries, uint32_t assertions)
+static void leave_out(struct loading *loading, const struct policy *before)
 {
-    loading->policy->rule_count = rules;
-    loading->policy->entry_count = entries;
-    loading->policy->assertion_count = assertions;
+    loading->policy->rule_count = before->rule_count;
+    loading->policy->entry_count = before->entry_count;
+    loading->policy->assertion_count = before->assertion_count;
+    loading->policy->forbids_observing = before->forbids_observing;
     while (loading->id_count > 0 && loading->ids[loading->id_count - 1].file == loading->file) {
         loading->id_of_symbol[loading->ids[--loading->id_count].symbol] = 0;
     }
@@ -229,7 +233,7 @@ static void load_source(struct loading *loading, uint32_t file)
     static const struct json_options options = {
         .max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_POLICY_BYTES, .keep_duplicates = true};
     struct policy *policy = loading->policy;
-    uint32_t rules = policy->rule_count, entries = policy->entry_count, assertions = policy->assertion_count;
+    const struct policy before = *policy; /* of which the counts are looked at */
     size_t errors_before = loading->errors->count;
     loading->file = file;
     loading->source = &loading->sources[file];
@@ -245,9 +249,9 @@ static void load_source(struct loading *loading, uint32_t file)
     json_finish(&loading->doc);
     policy->files[file].used = loading->errors->count == errors_before && !loading->errors->failed;
     if (policy->files[file].used) {
-        policy->files[file].rules = policy->rule_count - rules;
+        policy->files[file].rules = policy->rule_count - before.rule_count;
     } else if (load_is_workspace(loading->source)) {
-        leave_out(loading, rules, entries, assertions);
+        leave_out(loading, &before);
     }
 }
 

@@ -65,6 +65,13 @@ static const struct key document_keys[] = {
      .help = "Names of arguments that are URLs, by tool's name, SERVER/TOOL, SERVER/* or *. A name is added, "
              "-name is "
              "taken away."},
+    {.name = "allowObserve",
+     .id = ID_ALLOW_OBSERVE,
+     .type = KEY_BOOLEAN,
+     .fallback = "true",
+     .expected = "true or false",
+     .help = "false: a gate that is started with --observe enforces all the same. One document that says so "
+             "is enough."},
     {.name = "policy",
      .id = ID_POLICY,
      .type = KEY_RULES,

@@ -49,6 +49,7 @@ enum key_id {
     ID_COMMAND_ARGUMENTS,
     ID_URL_ARGUMENTS,
     ID_ASSERTIONS,
+    ID_ALLOW_OBSERVE,
     /* of a rule */
     ID_ID,
     ID_EFFECT,

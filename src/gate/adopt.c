@@ -91,6 +91,7 @@ static bool note_loaded(struct gate *gate, const struct findings *warnings)
     buf_init_message(&error, MESSAGE_BYTES);
     buf_text(&detail, "{\"policy\":");
     gate_write_policy(&detail, gate);
+    buf_text(&detail, gate_observes(gate) ? ",\"observing\":true" : "");
     write_warnings(gate, &detail, warnings);
     buf_byte(&detail, '}');
     struct event event = {.kind = "policy.loaded", .detail = buf_slice_of(&detail)};
@@ -133,6 +134,7 @@ bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *t
     if (gate->registered && !registry_write(&gate->registry, REGISTRY_REFUSED, (struct slice){0})) {
         gate_tell(gate, "the list of refused reloads cannot be written");
     }
+    gate_tell_observing(gate);
     if (!gate->options.brief) {
         tell_doubts(gate);
         gate->turn_failed = !note_loaded(gate, &warnings) || gate->turn_failed;

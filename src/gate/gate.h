@@ -34,7 +34,9 @@ struct gate_options {
     uint64_t journal_max_size; /* bytes; a journal that would be longer is rotated; 0: no limit */
     bool journal_optional;     /* --journal=optional: a journal that cannot be written denies nothing */
     bool no_weakening;         /* refuse a reload that decides anything less strictly than the baseline */
-    bool brief; /* one call and gone (a hook): not entered in status, no lint, no boot event, and
+    bool observe; /* deny and hold nothing, only journal what would be (SPEC.md section 14), unless the policy
+                     forbids it; not for a gate behind a door */
+    bool brief;   /* one call and gone (a hook): not entered in status, no lint, no boot event, and
                               the store of approvals is opened only for a call that needs people */
     bool
         tells_authored; /* fill in outcome.authored_in_every_reading: what a surface asks before it says more than
@@ -60,6 +62,17 @@ void gate_ledger_close(struct ledger *ledger); /* after its gates; may be NULL *
 
 /* The policy in force; not for a gate behind a door (door.h). */
 const struct policy *gate_policy(const struct gate *gate);
+
+/* Whether it observes: it was asked to, and neither its policy nor `callgate enforce` has ended that. False of a gate
+ * behind a door, which does not say. */
+bool gate_observes(const struct gate *gate);
+
+/* Ends observing for every gate of a state directory that runs by now, from its next reload on; journalled. False
+ * with a message. */
+MUST_USE bool gate_enforce(const char *state_dir, struct buf *ret_error);
+
+/* Whether observing was ended after a moment (wall clock, ms). When that cannot be told, it was. */
+bool gate_enforced_since(const char *state_dir, int64_t wall_ms);
 
 /* Whether its policy decides alike wherever calls start from: no prefix of it is relative. */
 bool gate_is_movable(const struct gate *gate);
@@ -115,6 +128,7 @@ struct outcome {
         authored_in_every_reading; /* of an allow, and only with gate_options.tells_authored: an authored rule
                                        decides every reading, not only the one that spoke for all */
     bool by_approval;              /* allowed because people approved */
+    bool observed;     /* allowed because the gate observes: the policy would have denied or held it */
     struct slice tell; /* of a deny: the rule's words for the agent, and no more; empty: none. Valid until the
                           next call of this gate */
     struct held held;
@@ -267,7 +281,7 @@ MUST_USE enum store_result people_revoke(struct people *people, int64_t id, stru
 /* ---- Who runs (status) ---- */
 
 /* Appends a JSON array with an object for each running gate of a state directory:
- * {"pid","surface","server","started","reloads","policy":{"digest","generation","loaded","rules","warnings",
+ * {"pid","surface","server","started","reloads","observing","policy":{"digest","generation","loaded","rules","warnings",
  *  "files":[…]},"refused":{"when","errors":[…],"violations":[…]}|null}. */
 MUST_USE bool gates_write_json(const char *state_dir, struct buf *buf, struct buf *ret_error);
 

@@ -125,6 +125,12 @@ MUST_USE struct policy *gate_load(struct gate *gate, struct source_texts *texts,
  * the journal, status. */
 MUST_USE bool gate_adopt(struct gate *gate, struct policy *policy, struct source_texts *texts);
 
+/* Tells the operator that the gate observes, or that it was asked to and must not. */
+void gate_tell_observing(struct gate *gate);
+
+/* Ends observing when `callgate enforce` has ended it since the gate started. */
+void gate_look_at_enforced(struct gate *gate);
+
 /* Tells the operator and the journal which live approvals no longer count under the policy in force. */
 void gate_tell_stale(struct gate *gate);
 
@@ -146,6 +152,7 @@ struct refusal {
     struct findings errors;
     struct violations violations;
     struct diff diff, unreadable; /* from the baseline, with no_weakening */
+    bool allows_observing;        /* the baseline forbids it, with no_weakening */
     char new_digest[HASH_HEX + 1];
 };
 void refusal_init(struct refusal *refusal);

@@ -84,7 +84,8 @@ static bool authored_everywhere(const struct gate *gate)
     return authored;
 }
 
-static struct outcome deny_by_rule(struct gate *gate, struct judged *judged, struct slice detail)
+static struct outcome deny_by_rule(struct gate *gate, struct judged *judged, const struct held *prior,
+                                   struct slice detail)
 {
     struct buf reason;
     buf_init_message(&reason, REASON_BYTES);
@@ -92,7 +93,9 @@ static struct outcome deny_by_rule(struct gate *gate, struct judged *judged, str
     judged->reason = buf_message(&reason);
     bool unreadable = judged->decision.cause == CAUSE_MALFORMED || judged->decision.cause == CAUSE_OVER_LIMIT;
     struct outcome outcome =
-        judged_deny(gate, judged, unreadable ? DENIAL_UNREADABLE : DENIAL_POLICY, detail);
+        judged_is_observed(gate, judged, prior)
+            ? judged_would_deny(gate, judged)
+            : judged_deny(gate, judged, unreadable ? DENIAL_UNREADABLE : DENIAL_POLICY, detail);
     buf_finish(&reason);
     return outcome;
 }
@@ -130,13 +133,16 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     judged.authored_everywhere = gate->options.tells_authored && authored_everywhere(gate);
 
     if (judged.decision.kind == DECISION_DENY) {
-        return deny_by_rule(gate, &judged, limit_detail(gate, &judged.decision));
+        return deny_by_rule(gate, &judged, prior, limit_detail(gate, &judged.decision));
     }
     if (judged.decision.kind == DECISION_ALLOW && call->input == NULL) {
         ask_where_no_rule_allows(gate, &judged);
     }
     if (judged.decision.kind == DECISION_ALLOW) {
         return judged_allow(gate, &judged);
+    }
+    if (judged_is_observed(gate, &judged, prior)) {
+        return judged_would_require(gate, &judged);
     }
     if (!open_store(gate)) {
         return judged_deny_because(gate, &judged, DENIAL_POLICY, CAUSE_INTERNAL,
@@ -198,7 +204,10 @@ struct outcome gate_deny(struct gate *gate, const struct call *call, struct slic
     if (!judged_paths(&gate->decider.readings, &gate->ledger->arena, &judged.paths, &judged.path_count)) {
         judged.path_count = 0;
     }
-    return judged_deny_because(gate, &judged, DENIAL_POLICY, CAUSE_NONE, reason);
+    judged.decision = (struct decision){.kind = DECISION_DENY};
+    judged.reason = reason;
+    return gate_observes(gate) ? judged_would_deny(gate, &judged)
+                               : judged_deny(gate, &judged, DENIAL_POLICY, (struct slice){0});
 }
 
 /* {"bytes":N,"sha256":HEX} of a message; empty when nothing is known. The text lives in `room`. */
@@ -236,7 +245,7 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
     struct judged judged = {.call = &call};
     char room[HASH_HEX + 64];
     judged.decision = (struct decision){.kind = DECISION_DENY, .cause = cause, .detail = phrase};
-    return deny_by_rule(gate, &judged, describe_came(came, room, sizeof(room)));
+    return deny_by_rule(gate, &judged, NULL, describe_came(came, room, sizeof(room)));
 }
 
 void gate_note(struct gate *gate, const struct event *event)

@@ -38,6 +38,15 @@ void gate_stage(struct gate *gate, const struct event *event);
 /* What the agent may be told beside a denial: the words of the rule that decided. Empty: nothing. */
 struct slice judged_tell(const struct gate *gate, const struct judged *judged);
 
+/* ---- observe.c: what would be denied or held, and runs ---- */
+
+/* Whether a call that the policy denies or asks about runs all the same: a gate observes, and the call could be
+ * read. */
+bool judged_is_observed(const struct gate *gate, const struct judged *judged, const struct held *prior);
+/* `reason` of the judged call is journalled. */
+struct outcome judged_would_deny(struct gate *gate, struct judged *judged);
+struct outcome judged_would_require(struct gate *gate, struct judged *judged);
+
 /* ---- consult.c: people ---- */
 
 /* A call that a rule wants approved: what have people said so far, and if nothing, what are they asked? `approved`

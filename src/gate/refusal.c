@@ -90,7 +90,10 @@ static bool write_refusal(struct buf *json, const struct refusal *refusal, const
     if (weaker > most) {
         buf_printf(json, ",\"moreWeaker\":%zu", weaker - most);
     }
-    if (refusal->new_digest[0] && weaker > 0) {
+    if (refusal->allows_observing) {
+        buf_text(json, ",\"allowsObserving\":true");
+    }
+    if (refusal->new_digest[0] && (weaker > 0 || refusal->allows_observing)) {
         buf_printf(json, ",\"digest\":\"%s\"", refusal->new_digest);
     }
     buf_byte(json, '}');
@@ -134,7 +137,10 @@ static void tell(struct gate *gate, const struct refusal *refusal)
         gate_tell(gate, "%.*s", SLICE_FMT(refusal->violations.list[i].message));
     }
     size_t weaker = tell_weaker(gate, &refusal->diff, false) + tell_weaker(gate, &refusal->unreadable, true);
-    if (weaker > 0) {
+    if (refusal->allows_observing) {
+        gate_tell(gate, "weaker than the baseline: observing is no longer forbidden (allowObserve)");
+    }
+    if (weaker > 0 || refusal->allows_observing) {
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
     }
     gate_tell(gate, "reload refused: the running policy stays");

@@ -36,6 +36,7 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
                   SLICE_FMT(buf_message(&error)));
         refusal->diff.failed = true;
     } else {
+        refusal->allows_observing = from->forbids_observing && !refusal->policy->forbids_observing;
         diff_find(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->diff);
         diff_find_unreadable(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->unreadable);
     }
@@ -45,7 +46,7 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
 static bool is_refused(const struct refusal *refusal)
 {
     return diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable) ||
-           refusal->violations.failed || refusal->violations.count > 0;
+           refusal->allows_observing || refusal->violations.failed || refusal->violations.count > 0;
 }
 
 bool gate_reload(struct gate *gate)
@@ -58,6 +59,7 @@ bool gate_reload(struct gate *gate)
     struct buf lines;
     bool adopted = false;
     gate->reloads++;
+    gate_look_at_enforced(gate);
     refusal_init(&refusal);
     buf_init(&lines, 4u << 20);
     if (copy_texts(&gate->texts, &texts)) {

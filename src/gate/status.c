@@ -64,8 +64,8 @@ void gate_write_status(struct gate *gate)
     } else {
         buf_text(&json, "null");
     }
-    buf_printf(&json, ",\"started\":\"%s\",\"reloads\":%llu,\"policy\":", started,
-               (unsigned long long)gate->reloads);
+    buf_printf(&json, ",\"started\":\"%s\",\"reloads\":%llu,\"observing\":%s,\"policy\":", started,
+               (unsigned long long)gate->reloads, gate_observes(gate) ? "true" : "false");
     gate_write_policy(&json, gate);
     buf_byte(&json, '}');
     if (!buf_ok(&json) || !registry_write(&gate->registry, REGISTRY_STATUS, buf_slice_of(&json))) {

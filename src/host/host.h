@@ -187,6 +187,7 @@ struct host_hook_options {
     struct path_base base; /* where the policy's prefixes start; a call's paths start at its message's cwd */
     enum host_asking asking;
     bool protect; /* the files that steer the host in the project of the call are not the agent's to write */
+    bool observe; /* deny and hold nothing: the host's own rules decide (gate.h) */
     bool grant;   /* an authored allow is the host's allow, not only no opinion */
     const char *const *except; /* names of servers that stand behind `callgate run` */
     size_t except_count;

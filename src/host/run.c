@@ -256,6 +256,7 @@ static struct gate *open_gate(struct run *run)
         .base = options->base,
         .fsync = options->fsync,
         .journal_optional = options->journal_optional,
+        .observe = options->observe,
         .brief = true,
         .tells_authored = options->grant,
         .say = options->say,

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "install/internal.h"
+#include "install/observers.h"
 #include "install/opencode_shim.h"
 
 /* ---- What is put in ---- */
@@ -254,6 +255,17 @@ static void report_change(struct install_work *w, struct slice text)
     }
 }
 
+/* So that `callgate enforce` finds it. */
+static bool note_observing(const struct install_work *w)
+{
+    const struct install_options *options = w->options;
+    bool observes = false;
+    for (size_t i = 0; i < options->word_count; i++) {
+        observes = observes || strcmp(options->words[i], "--observe") == 0;
+    }
+    return !observes || observers_note(options->state_dir, w->file.path.ptr, options->place.host, w->error);
+}
+
 /* Protection first, as the command names it; then the record, as without it nothing could be undone; the
  * settings last, in one step. */
 static bool carry_out(struct install_work *w, struct slice text)
@@ -269,6 +281,9 @@ static bool carry_out(struct install_work *w, struct slice text)
         return false;
     }
     bool as_it_is = w->file.existed && slice_eq(text, buf_slice_of(&w->file.text));
+    if (!options->dry_run && !note_observing(w)) {
+        return false;
+    }
     if (!options->dry_run &&
         (!record_write(&w->record, options, w->file.path.ptr, w->error) ||
          (!as_it_is && !text_file_replace(&w->file, text, mode_of(&options->place), w->error)))) {
@@ -320,7 +335,9 @@ bool install_hook(const struct install_options *options, struct buf *ret_report,
     }
     struct arena arena; /* of what stands there */
     arena_init(&arena, 4 * (size_t)LIMIT_MESSAGE_BYTES);
-    buf_reset(&w.record.protect);
+    if (!options->reword) {
+        buf_reset(&w.record.protect);
+    }
     bool ok = installed_hooks_find(&options->place, &arena, &w.older, &w.older_count, ret_error) &&
               (options->place.host->shape->plugin ? install_plugin(&w) : install_in_settings(&w));
     arena_finish(&arena);

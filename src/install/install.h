@@ -53,6 +53,7 @@ struct install_options {
     const char *const *policies; /* files of the policy, absolute: protected from being written */
     size_t policy_count;
     bool protect; /* add the rules that deny writes to policy, settings and state */
+    bool reword;  /* of a hook that is there only the command line changes: the rules that came along stay */
     bool dry_run; /* only say what would be done */
 };
 

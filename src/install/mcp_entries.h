@@ -38,6 +38,9 @@ struct server_entries {
 
 MUST_USE bool server_entries_add(struct server_entries *entries, const struct server_entry *entry);
 
+/* Whether an entry starts a gate. */
+bool server_entry_is_gate(const struct server_entry *entry);
+
 /* Read the servers of a text. False with a message. */
 MUST_USE bool server_entries_json(struct server_entries *entries, const char *file, struct slice text,
                                   struct buf *ret_error);

@@ -9,6 +9,7 @@
 #include "install/install.h"
 #include "install/internal.h"
 #include "install/mcp_entries.h"
+#include "install/observers.h"
 
 const struct mcp_config mcp_configs[] = {
     {"claude-code", ".claude.json", false},
@@ -99,8 +100,7 @@ static struct slice token(struct slice text, struct span span)
     return (struct slice){text.ptr + span.start, span.end - span.start};
 }
 
-/* Whether an entry starts a gate. */
-static bool is_gate(const struct server_entry *entry)
+bool server_entry_is_gate(const struct server_entry *entry)
 {
     size_t first = entry->command_is_list ? 1 : 0;
     const char *slash = entry->program.len > 0 ? memrchr(entry->program.ptr, '/', entry->program.len) : NULL;
@@ -196,7 +196,21 @@ static bool unwrap_entry(struct edits *edits, struct slice text, const struct se
     return edit(edits, inserted, SLICE(""));
 }
 
+/* Where a word stands among those of the gate; the count when it is not there. */
+static size_t gate_word(const struct server_entry *entry, const char *word)
+{
+    size_t end = dashes(entry);
+    for (size_t i = 0; i < end; i++) {
+        if (slice_is(entry->decoded[i], word)) {
+            return i;
+        }
+    }
+    return entry->word_count;
+}
+
 /* ---- A file ---- */
+
+enum wrap_change { WRAP_PUT_IN, WRAP_TAKE_AWAY, WRAP_END_OBSERVING };
 
 struct work {
     const struct wrap_options *options;
@@ -206,6 +220,7 @@ struct work {
     struct arena arena;
     struct server_entries entries;
     struct edits edits;
+    enum wrap_change change;
     bool toml, taking_away;
 };
 
@@ -237,11 +252,43 @@ static void tell_url(struct work *w, const struct server_entry *entry)
     buf_finish(&out);
 }
 
+static bool end_observing(struct work *w, const struct server_entry *entry)
+{
+    size_t at = server_entry_is_gate(entry) ? gate_word(entry, "--observe") : entry->word_count;
+    if (at >= entry->word_count) {
+        return true;
+    }
+    /* More words of the gate always follow it. */
+    const struct span where = {entry->words[at].start, entry->words[at + 1].start};
+    tell_server(w, w->options->dry_run ? "would enforce" : "enforces", entry);
+    w->result->changed++;
+    return edit(&w->edits, where, SLICE(""));
+}
+
+static bool tell_already(struct work *w, const struct server_entry *entry)
+{
+    bool observes = false;
+    for (size_t i = 0; !w->taking_away && i < w->options->word_count; i++) {
+        observes = observes || strcmp(w->options->words[i], "--observe") == 0;
+    }
+    if (!w->options->changes_only) {
+        tell_server(w, w->taking_away ? "not behind a gate" : "already behind a gate", entry);
+    }
+    if (observes && gate_word(entry, "--observe") == entry->word_count) {
+        buf_text(w->report, "    it denies and holds: unwrap it first, for one that observes\n");
+    }
+    w->result->already++;
+    return true;
+}
+
 static bool change_entry(struct work *w, const struct server_entry *entry)
 {
     struct slice text = buf_slice_of(&w->file.text);
     if (w->options->only != NULL && !slice_is(entry->name, w->options->only)) {
         return true;
+    }
+    if (w->change == WRAP_END_OBSERVING) {
+        return end_observing(w, entry);
     }
     if (entry->program.len == 0) {
         if (!w->taking_away) {
@@ -249,12 +296,8 @@ static bool change_entry(struct work *w, const struct server_entry *entry)
         }
         return true;
     }
-    if (is_gate(entry) != w->taking_away) {
-        if (!w->options->changes_only) {
-            tell_server(w, w->taking_away ? "not behind a gate" : "already behind a gate", entry);
-        }
-        w->result->already++;
-        return true;
+    if (server_entry_is_gate(entry) != w->taking_away) {
+        return tell_already(w, entry);
     }
     if (w->taking_away ? !unwrap_entry(&w->edits, text, entry)
                        : !wrap_entry(w->options, &w->edits, text, w->toml, entry)) {
@@ -298,6 +341,16 @@ static bool keep_copy(struct work *w)
     return ok;
 }
 
+/* So that `callgate enforce` finds it. */
+static bool note_observing(struct work *w)
+{
+    bool observes = false;
+    for (size_t i = 0; w->change == WRAP_PUT_IN && i < w->options->word_count; i++) {
+        observes = observes || strcmp(w->options->words[i], "--observe") == 0;
+    }
+    return !observes || observers_note(w->options->state_dir, w->file.path.ptr, NULL, w->error);
+}
+
 static bool change_file(struct work *w)
 {
     struct slice text = buf_slice_of(&w->file.text);
@@ -323,20 +376,21 @@ static bool change_file(struct work *w)
         return ok;
     }
     buf_init(&changed, 2 * (size_t)LIMIT_MESSAGE_BYTES);
-    ok = apply(&w->edits, text, &changed) && (w->taking_away || keep_copy(w)) &&
-         text_file_replace(&w->file, buf_slice_of(&changed), 0600, w->error);
+    ok = apply(&w->edits, text, &changed) && (w->change != WRAP_PUT_IN || keep_copy(w)) &&
+         note_observing(w) && text_file_replace(&w->file, buf_slice_of(&changed), 0600, w->error);
     buf_finish(&changed);
     return ok;
 }
 
-static bool change(const struct wrap_options *options, bool taking_away, struct wrap_result *ret_result,
+static bool change(const struct wrap_options *options, enum wrap_change what, struct wrap_result *ret_result,
                    struct buf *ret_report, struct buf *ret_error)
 {
     struct work w = {.options = options,
                      .result = ret_result,
                      .report = ret_report,
                      .error = ret_error,
-                     .taking_away = taking_away};
+                     .change = what,
+                     .taking_away = what == WRAP_TAKE_AWAY};
     *ret_result = (struct wrap_result){0};
     if (!text_file_read(&w.file, options->file, LIMIT_MESSAGE_BYTES, ret_error)) {
         return false;
@@ -356,11 +410,17 @@ static bool change(const struct wrap_options *options, bool taking_away, struct 
 bool wrap_file(const struct wrap_options *options, struct wrap_result *ret_result, struct buf *ret_report,
                struct buf *ret_error)
 {
-    return change(options, false, ret_result, ret_report, ret_error);
+    return change(options, WRAP_PUT_IN, ret_result, ret_report, ret_error);
 }
 
 bool unwrap_file(const struct wrap_options *options, struct wrap_result *ret_result, struct buf *ret_report,
                  struct buf *ret_error)
 {
-    return change(options, true, ret_result, ret_report, ret_error);
+    return change(options, WRAP_TAKE_AWAY, ret_result, ret_report, ret_error);
+}
+
+bool wrap_end_observing(const struct wrap_options *options, struct wrap_result *ret_result,
+                        struct buf *ret_report, struct buf *ret_error)
+{
+    return change(options, WRAP_END_OBSERVING, ret_result, ret_report, ret_error);
 }

@@ -45,4 +45,8 @@ MUST_USE bool unwrap_file(const struct wrap_options *options, struct wrap_result
 MUST_USE bool wrapped_files(const char *state_dir, struct arena *arena, const char ***ret_files,
                             size_t *ret_count, struct buf *ret_error);
 
+/* Takes --observe away from the gates of a file. */
+MUST_USE bool wrap_end_observing(const struct wrap_options *options, struct wrap_result *ret_result,
+                                 struct buf *ret_report, struct buf *ret_error);
+
 #endif

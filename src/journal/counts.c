@@ -95,7 +95,7 @@ static bool count_event(struct journal_counts *counts, const struct journal_even
     }
     if (slice_is(event->outcome, "allow")) {
         count->allow++;
-    } else if (slice_is(event->outcome, "require")) {
+    } else if (slice_is(event->outcome, "require") || slice_is(event->outcome, "would-require")) {
         count->require++;
     } else {
         count->deny++;

@@ -194,7 +194,9 @@ static void read_members(struct journal_event *event)
         event->seq = (uint64_t)number;
     }
     event->is_decision = slice_is(event->kind, "policy.allow") || slice_is(event->kind, "policy.deny") ||
-                         slice_is(event->kind, "policy.require");
+                         slice_is(event->kind, "policy.require") ||
+                         slice_is(event->kind, "policy.would-deny") ||
+                         slice_is(event->kind, "policy.would-require");
 }
 
 static bool is_session(const struct journal_event *event, const char *wanted)
@@ -217,7 +219,8 @@ static bool is_before(struct slice ts, const char *time)
 
 static bool passes(const struct journal_filter *filter, const struct journal_event *event)
 {
-    return (!filter->denied || slice_is(event->kind, "policy.deny")) &&
+    return (!filter->denied || slice_is(event->kind, "policy.deny") ||
+            slice_is(event->kind, "policy.would-deny")) &&
            (!filter->decisions || event->is_decision) &&
            event->seq >= filter->after_seq + (filter->after_seq > 0) &&
            (filter->session == NULL || is_session(event, filter->session)) &&

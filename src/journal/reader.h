@@ -29,7 +29,9 @@ void journal_parts_finish(struct journal_parts *parts);
 struct journal_event {
     struct slice text; /* the line */
     struct json_doc doc;
-    bool is_decision; /* policy.allow, policy.deny or policy.require */
+    bool
+        is_decision; /* policy.allow, policy.deny or policy.require, or what an observing gate made of the last
+                         two */
     struct slice kind, outcome, rule, reason, ts, tool, server, channel, thread, actor, call_hash;
     const struct json_value *input; /* NULL: none */
     uint64_t seq;                   /* 0: none that could be read */

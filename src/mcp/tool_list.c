@@ -268,7 +268,8 @@ bool tool_list_filter(const struct session *s, const struct json_value *result, 
 {
     const struct json_value *tools = json_get(&s->doc, result, "tools");
     bool hides = false;
-    if (!s->options->pinned || tool_book_is_fresh(s->options->book) || !json_is(tools, JSON_ARRAY)) {
+    if (!s->options->pinned || gate_observes(s->gate) || tool_book_is_fresh(s->options->book) ||
+        !json_is(tools, JSON_ARRAY)) {
         return false;
     }
     for (const struct json_value *v = json_first(&s->doc, tools); v != NULL;

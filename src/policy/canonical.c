@@ -260,6 +260,10 @@ void policy_write_canonical(struct buf *buf, const struct policy *policy)
 {
     bool first = true;
     buf_byte(buf, '{');
+    if (policy->forbids_observing) {
+        member(buf, &first, "allowObserve");
+        buf_text(buf, "false");
+    }
     changes_member(buf, &first, "commandArguments", policy, LIST_COMMANDS);
     changes_member(buf, &first, "pathArguments", policy, LIST_PATHS);
     required_member(buf, &first, policy);

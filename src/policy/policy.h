@@ -169,6 +169,7 @@ struct policy {
     uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */
     uint32_t required_count;
     bool names_server;          /* some rule matches a server */
+    bool forbids_observing;     /* a document says "allowObserve": false */
     bool has_path_rules;        /* some rule has a field that looks at a path, a command or a host */
     bool required_all;          /* the default set holds `*` */
     bool required_servers;      /* the default set holds an entry with a `/` */

@@ -218,7 +218,12 @@ static void hold(struct relay *relay, struct tracked *tracked, const struct outc
 static void settle(struct relay *relay, struct tracked *tracked, struct outcome outcome, struct slice tool,
                    struct slice preview)
 {
-    if (outcome.kind == OUTCOME_HELD) {
+    if (outcome.kind == OUTCOME_ALLOW && outcome.observed) {
+        /* The dialog at the terminal stays, as if nobody had been asked; without a record it is a deny. */
+        if (!gate_commit(relay->options->gate)) {
+            answer(relay, slice_of(tracked->spelled), false);
+        }
+    } else if (outcome.kind == OUTCOME_HELD) {
         hold(relay, tracked, &outcome, tool, preview);
     } else {
         answer(relay, slice_of(tracked->spelled), outcome.kind == OUTCOME_ALLOW);

@@ -111,8 +111,9 @@ static void take_event(struct watch_model *model, struct slice line)
     const struct json_value *kind =
         json_parse(&doc, line, &options, &error) ? json_get(&doc, json_root(&doc), "kind") : NULL;
     struct slice name = json_is(kind, JSON_STRING) ? json_str(kind) : SLICE("");
-    bool decision =
-        slice_is(name, "policy.allow") || slice_is(name, "policy.deny") || slice_is(name, "policy.require");
+    bool decision = slice_is(name, "policy.allow") || slice_is(name, "policy.deny") ||
+                    slice_is(name, "policy.require") || slice_is(name, "policy.would-deny") ||
+                    slice_is(name, "policy.would-require");
     if (decision) {
         const struct json_value *ts = json_get(&doc, json_root(&doc), "ts");
         struct slice when =
@@ -130,7 +131,7 @@ static void take_event(struct watch_model *model, struct slice line)
         } else {
             model->decision_count++;
         }
-        model->decisions[at].denied = slice_is(name, "policy.deny");
+        model->decisions[at].denied = slice_is(name, "policy.deny") || slice_is(name, "policy.would-deny");
         snprintf(model->decisions[at].text, sizeof(model->decisions[at].text), "%.*s", (int)text.len,
                  text.ptr != NULL ? text.ptr : "");
     }

@@ -109,6 +109,9 @@ class Document:
                 self._strings(node, pointer, self.authored, False)
             elif key in ARGUMENT_LISTS:
                 self._argument_lists(node, pointer, ARGUMENT_LISTS[key])
+            elif key == "allowObserve":
+                if node.kind != "bool":
+                    self._error("wrong-type", node.start, pointer)
             elif slack or key == "rules":
                 continue
             elif key not in SECOND_FORM:

@@ -10,6 +10,7 @@
 #include "cli/agents/doctor_internal.h"
 #include "cli/agents/subprocess.h"
 #include "cli/commands.h"
+#include "install/observers.h"
 
 static const char usage[] =
     "usage: callgate doctor [HOST] [--user|--project|--managed] [--settings FILE] [OPTION...]\n\n"
@@ -108,6 +109,29 @@ static void check_without_hook(struct doctor *d)
     policy_destroy(policy);
 }
 
+/* Gates before servers that were told to observe. Whether a policy forbids that, each knows by itself. */
+static void check_gates(struct doctor *d)
+{
+    struct observer *list = NULL;
+    size_t count = 0;
+    struct buf text;
+    struct arena arena;
+    arena_init(&arena, 512u << 20);
+    buf_init(&text, 1u << 20);
+    (void)!observers_find(d->options.state_dir, d->options.base.home, d->options.base.cwd, &arena, &list,
+                          &count, &text);
+    for (size_t i = 0; i < count; i++) {
+        buf_reset(&text);
+        observer_write(&text, &list[i]);
+        if (list[i].place.host == NULL) {
+            doctor_fault(d, "callgate enforce", "OBSERVING: %.*s denies and holds nothing",
+                         SLICE_FMT(buf_slice_of(&text)));
+        }
+    }
+    buf_finish(&text);
+    arena_finish(&arena);
+}
+
 static int doctor(struct doctor *d, const struct host *only)
 {
     struct buf looked;
@@ -128,6 +152,7 @@ static int doctor(struct doctor *d, const struct host *only)
                      SLICE_FMT(buf_slice_of(&looked)));
         check_without_hook(d);
     }
+    check_gates(d);
     buf_finish(&looked);
     printf("%u fault(s)\n", d->faults);
     if (fflush(stdout) != 0) {

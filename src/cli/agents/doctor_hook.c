@@ -79,6 +79,9 @@ void doctor_try_hook(struct doctor *d, const struct install_place *place, const 
         if (tries[i].kind != PROBE_BROKEN && !known) {
             continue;
         }
+        if (tries[i].kind == PROBE_DENY && doctor_line_observes(line)) {
+            continue; /* it was told already that nothing is denied */
+        }
         if (probe_make(&options, tries[i].kind, &probe)) {
             run_probe(d, hook, line, &probe, tries[i].verdict);
         } else {
@@ -214,6 +217,12 @@ void doctor_check_hook(struct doctor *d, const struct install_place *place, cons
     if (read) {
         check_switches(d, place, hook, &line);
         line.policy = doctor_load_hook_policy(d, &line, place->host, first);
+        if (doctor_line_observes(&line)) {
+            doctor_fault(d, "callgate enforce", "%s: OBSERVING: this hook denies and holds nothing",
+                         hook->event->name);
+        } else if (line.a.observe) {
+            doctor_note(d, "%s: --observe is forbidden by the policy (allowObserve)", hook->event->name);
+        }
         if (line.policy != NULL && first) {
             doctor_check_state(d, &line.options);
         }

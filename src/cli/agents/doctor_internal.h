@@ -39,6 +39,8 @@ void doctor_write_mend(char ret_mend[MEND_SIZE], const struct install_place *pla
                        const struct installed_hook *hook);
 /* False when the command line has wrong arguments, which are told on standard error. Finish it otherwise. */
 bool doctor_read_line(struct doctor_line *line, struct arena *arena, const struct installed_hook *hook);
+/* Whether it denies and holds nothing. */
+bool doctor_line_observes(const struct doctor_line *line);
 void doctor_finish_line(struct doctor_line *line);
 /* Load what commands, and what this hook, would load; tell every error. `first`: tell where the rules come from.
  * NULL after a fault. */

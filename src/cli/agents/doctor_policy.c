@@ -46,13 +46,10 @@ void doctor_write_mend(char ret_mend[MEND_SIZE], const struct install_place *pla
 bool doctor_read_line(struct doctor_line *line, struct arena *arena, const struct installed_hook *hook)
 {
     const struct option_spec own[] = {
-        {"ask", OPTION_VALUE, &line->a.ask},
-        {"grant", OPTION_FLAG, &line->a.grant},
-        {"deadline", OPTION_VALUE, &line->a.deadline},
-        {"event", OPTION_VALUE, &line->a.event},
-        {"fsync", OPTION_VALUE, &line->a.fsync},
-        {"journal", OPTION_VALUE, &line->a.journal},
-        {"except-server", OPTION_LIST, &line->a.except},
+        {"ask", OPTION_VALUE, &line->a.ask},         {"grant", OPTION_FLAG, &line->a.grant},
+        {"observe", OPTION_FLAG, &line->a.observe},  {"deadline", OPTION_VALUE, &line->a.deadline},
+        {"event", OPTION_VALUE, &line->a.event},     {"fsync", OPTION_VALUE, &line->a.fsync},
+        {"journal", OPTION_VALUE, &line->a.journal}, {"except-server", OPTION_LIST, &line->a.except},
         {"protect", OPTION_VALUE, &line->a.protect},
     };
     char **words = arena_array(arena, hook->word_count + 1, sizeof(*words));
@@ -62,6 +59,11 @@ bool doctor_read_line(struct doctor_line *line, struct arena *arena, const struc
     memcpy(words, hook->words, hook->word_count * sizeof(*words));
     return options_read(&line->options, &command_hook, (int)hook->word_count - 1, words + 1,
                         TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own, sizeof(own) / sizeof(*own)) == -1;
+}
+
+bool doctor_line_observes(const struct doctor_line *line)
+{
+    return line->a.observe && line->policy != NULL && !line->policy->forbids_observing;
 }
 
 void doctor_finish_line(struct doctor_line *line)

@@ -19,6 +19,7 @@ static const char usage[] =
     "                        who asks when a rule needs approval: the host its user, or callgate its\n"
     "                        approvers; auto (the default): the host where it is known to ask\n"
     "  --grant               a call that a rule allows is the host's allow, not only no opinion\n"
+    "  --observe             deny and hold nothing, only journal what would be: the host's own rules decide\n"
     "  --except-server NAME  an MCP server that stands behind 'callgate run'; repeatable\n"
     "  --deadline SECONDS    when to give up and deny (default: by host, shorter than the host's own)\n"
     "  --event NAME          the event of a message that does not tell its own\n"
@@ -130,6 +131,10 @@ static int fill(struct host_hook_options *ret, const struct hook_arguments *a)
     ret->journal_optional = journal == 1;
     ret->deadline_ms = seconds ? (uint32_t)seconds * 1000 : ret->host->deadline_ms;
     ret->grant = a->grant;
+    ret->observe = a->observe;
+    if (a->observe && ret->journal_optional) {
+        return usage_error(&command_hook, "--observe needs the journal: leave out --journal optional");
+    }
     ret->protect = a->protect != NULL;
     ret->event = event_of(ret->host, a->event);
     ret->except = a->except.items;
@@ -177,7 +182,7 @@ static int run_host(struct options *options, const struct hook_arguments *a)
     hook.broker = a->gate;
     hook.protect_file = a->protect;
     if (a->gate != NULL) {
-        if (!broker_takes(&command_hook, options, a->fsync != NULL || a->journal != NULL)) {
+        if (!broker_takes(&command_hook, options, a->fsync != NULL || a->journal != NULL || a->observe)) {
             return EXIT_UNABLE;
         }
     } else if (!options_surface_places(&command_hook, options) || !add_protection(options, a->protect)) {
@@ -202,15 +207,11 @@ static int run(int argc, char **argv)
     struct options options;
     struct hook_arguments a = {0};
     const struct option_spec own[] = {
-        {"ask", OPTION_VALUE, &a.ask},
-        {"grant", OPTION_FLAG, &a.grant},
-        {"deadline", OPTION_VALUE, &a.deadline},
-        {"event", OPTION_VALUE, &a.event},
-        {"fsync", OPTION_VALUE, &a.fsync},
-        {"journal", OPTION_VALUE, &a.journal},
-        {"except-server", OPTION_LIST, &a.except},
-        {"protect", OPTION_VALUE, &a.protect},
-        {"gate", OPTION_VALUE, &a.gate},
+        {"ask", OPTION_VALUE, &a.ask},         {"grant", OPTION_FLAG, &a.grant},
+        {"observe", OPTION_FLAG, &a.observe},  {"deadline", OPTION_VALUE, &a.deadline},
+        {"event", OPTION_VALUE, &a.event},     {"fsync", OPTION_VALUE, &a.fsync},
+        {"journal", OPTION_VALUE, &a.journal}, {"except-server", OPTION_LIST, &a.except},
+        {"protect", OPTION_VALUE, &a.protect}, {"gate", OPTION_VALUE, &a.gate},
     };
     int code = options_read(&options, &command_hook, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             own, sizeof(own) / sizeof(*own));

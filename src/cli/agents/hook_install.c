@@ -199,6 +199,9 @@ static int write_words(struct install *in, const char **paths, size_t *ret_path_
     if (in->a.grant) {
         add_word(in, "--grant");
     }
+    if (in->a.observe) {
+        add_word(in, "--observe");
+    }
     for (size_t i = 0; i < o->base.root_count; i++) {
         add_option(in, "--root", copy(in, o->base.roots[i]));
     }
@@ -420,6 +423,7 @@ int hook_install_run(int argc, char **argv)
     const struct option_spec own[] = {
         {"ask", OPTION_VALUE, &in.a.ask},
         {"grant", OPTION_FLAG, &in.a.grant},
+        {"observe", OPTION_FLAG, &in.a.observe},
         {"deadline", OPTION_VALUE, &in.a.deadline},
         {"fsync", OPTION_VALUE, &in.a.fsync},
         {"journal", OPTION_VALUE, &in.a.journal},

@@ -8,7 +8,7 @@
 /* The options of a hook that install writes into its command line. */
 struct hook_arguments {
     const char *ask, *deadline, *event, *fsync, *journal, *protect, *gate;
-    bool grant;
+    bool grant, observe;
     struct option_list except;
 };
 

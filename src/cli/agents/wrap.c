@@ -19,6 +19,8 @@
     "  --server NAME         only this server\n"                                                             \
     "  --policy [TIER=]FILE  a policy for the gates (default: the standard places). Repeatable\n"            \
     "  --state DIR           where the gates keep journal and approvals\n"                                   \
+    "  --observe             the gates deny and hold nothing, and journal what they would ('callgate\n"      \
+    "                        enforce' ends it)\n"                                                            \
     "  --dry-run             only say what would be done\n"                                                  \
     "  --cwd DIR, --home DIR where the project is, and whose files\n\n"                                      \
     "A server with a URL is named, with the command that bridges it: it is not covered until then.\n"        \
@@ -32,7 +34,7 @@ static const char unwrap_usage[] =
 struct wrapping {
     struct options options;
     const char *client, *server;
-    bool dry_run, taking_away;
+    bool dry_run, taking_away, observe;
     const char *words[512];
     size_t word_count;
     struct wrap_result sum;
@@ -73,6 +75,7 @@ static bool write_words(struct wrapping *w)
     buf_init(&path, PATH_MAX + 32);
     bool ok = install_program_path(&path) && add_word(w, copied(w, path.ptr)) && add_word(w, "run");
     buf_finish(&path);
+    ok = ok && (!w->observe || add_word(w, "--observe"));
     for (size_t i = 0; i < w->options.sources.count && ok; i++) {
         ok = add_policy(w, &w->options.sources.files[i]);
     }
@@ -172,6 +175,7 @@ static int run(const struct cli_command *command, bool taking_away, int argc, ch
         {"client", OPTION_VALUE, &w.client},
         {"server", OPTION_VALUE, &w.server},
         {"dry-run", OPTION_FLAG, &w.dry_run},
+        {"observe", OPTION_FLAG, &w.observe},
     };
     int code = options_read(&w.options, command, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE, own,
                             sizeof(own) / sizeof(*own));

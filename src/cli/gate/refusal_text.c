@@ -71,6 +71,9 @@ void refusal_text_write(struct buf *out, const struct json_doc *doc, const struc
             buf_text(out, " more: 'callgate check' lists all\n");
         }
     }
+    if (json_get(doc, refused, "allowsObserving") != NULL) {
+        buf_printf(out, "%sweaker: observing is no longer forbidden (allowObserve)\n", indent);
+    }
     if (json_get(doc, refused, "digest") != NULL) {
         buf_printf(out, "%sto accept exactly this: callgate acknowledge ", indent);
         write_string(out, doc, refused, "digest");

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/gate/refusal_text.h"
+#include "cli/gate/reload.h"
 #include "cli/options.h"
 
 static const char usage[] =
@@ -129,7 +130,7 @@ static size_t look(struct status *status, struct told *told, size_t count, struc
     return left;
 }
 
-static int reload(const char *state_dir)
+int reload_gates(const char *state_dir)
 {
     struct status status;
     struct buf out, error;
@@ -177,7 +178,7 @@ static int run_reload(int argc, char **argv)
     if (code != -1) {
         return code;
     }
-    code = reload(options.state_dir);
+    code = reload_gates(options.state_dir);
     options_finish(&options);
     return code;
 }

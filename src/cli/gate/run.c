@@ -34,6 +34,9 @@ static const char usage[] =
     "  --remote              the server's paths are not this machine's: no argument is read as a path\n"
     "  --no-weakening        refuse a reload that decides anything less strictly than the policy that was\n"
     "                        acknowledged last (callgate acknowledge; until then: the policy at start)\n"
+    "  --observe             deny and hold nothing: journal what would be, until 'callgate enforce' or a "
+    "policy's\n"
+    "                        \"allowObserve\": false ends it\n"
     "  --notify PROGRAM      tell people of requests by this program, too (callgate notices is for every "
     "gate)\n"
     "  --tell-refusals       tell the agent the reason that a person gave (callgate refuse CODE --because "
@@ -42,7 +45,9 @@ static const char usage[] =
     "confine);\n"
     "                        --write DIR and --no-net go with it\n"
     "  --gate SOCKET         a broker judges ('callgate serve'), and is started when none is there: then\n"
-    "                        --policy, --fsync, --journal, --no-weakening and --confine are not given here\n"
+    "                        --policy, --fsync, --journal, --no-weakening, --observe and --confine are not "
+    "given "
+    "here\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --fsync WHEN          always, batch (default: at least every 100 ms) or never; denials and\n"
     "                        requests are always flushed before anyone hears of them, but for never\n"
@@ -65,7 +70,7 @@ struct run_options {
     const char *notify;
     const char *gate;
     const char *tools;
-    bool remote, no_weakening, confine, tell_refusals;
+    bool remote, no_weakening, confine, tell_refusals, observe;
     struct option_list methods;
     struct confine_options confined;
 };
@@ -187,6 +192,10 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     }
     gate->readings_flags = own->remote ? READINGS_REMOTE : 0;
     gate->no_weakening = own->no_weakening;
+    gate->observe = own->observe;
+    if (own->observe && gate->journal_optional) {
+        return usage_error(command, "--observe needs the journal: leave out --journal optional");
+    }
     if (own->notify != NULL && own->notify[0] != '/') {
         return usage_error(command, "--notify: name a program by its whole path");
     }
@@ -358,6 +367,7 @@ static int run(int argc, char **argv)
         {"journal-max-size", OPTION_VALUE, &own.journal_max_size},
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
+        {"observe", OPTION_FLAG, &own.observe},
         {"allow-method", OPTION_LIST, &own.methods},
         {"gate", OPTION_VALUE, &own.gate},
         {"confine", OPTION_FLAG, &own.confine},
@@ -373,7 +383,7 @@ static int run(int argc, char **argv)
             code = usage_error(&command_run, "name the server's command after --");
         } else if (own.gate != NULL ? !broker_takes(&command_run, &options,
                                                     own.fsync != NULL || own.journal != NULL ||
-                                                        own.no_weakening || own.confine)
+                                                        own.no_weakening || own.confine || own.observe)
                                     : !options_surface_places(&command_run, &options)) {
             code = EXIT_UNABLE;
         } else {

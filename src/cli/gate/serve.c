@@ -21,6 +21,7 @@ static const char usage[] =
     "  --socket-fd N         listens already at this descriptor (a service manager's)\n"
     "  --idle SECONDS        ends when nobody has been connected for so long (default: never)\n"
     "  --no-weakening        refuse a reload that decides anything less strictly (see 'callgate run')\n"
+    "  --observe             deny and hold nothing, only journal what would be (see 'callgate run')\n"
     "  --fsync always|batch|never, --journal required|optional\n"
     "                        as for 'callgate run', for all clients\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
@@ -65,7 +66,7 @@ static bool add_built_in(struct sources *sources, struct slice surface, struct s
 
 struct serve_options {
     const char *gate, *socket_fd, *idle, *fsync, *journal;
-    bool no_weakening, quiet;
+    bool no_weakening, observe, quiet;
 };
 
 /* -1, or the exit code of a usage error. */
@@ -94,6 +95,10 @@ static int fill(struct broker_options *broker, const struct serve_options *own)
     broker->socket_fd = (int)fd;
     broker->idle_ms = (uint32_t)idle * 1000;
     broker->no_weakening = own->no_weakening;
+    broker->observe = own->observe;
+    if (own->observe && broker->journal_optional) {
+        return usage_error(&command_serve, "--observe needs the journal: leave out --journal optional");
+    }
     return -1;
 }
 
@@ -140,7 +145,7 @@ static int run(int argc, char **argv)
         {"gate", OPTION_VALUE, &own.gate},       {"socket-fd", OPTION_VALUE, &own.socket_fd},
         {"idle", OPTION_VALUE, &own.idle},       {"fsync", OPTION_VALUE, &own.fsync},
         {"journal", OPTION_VALUE, &own.journal}, {"no-weakening", OPTION_FLAG, &own.no_weakening},
-        {"quiet", OPTION_FLAG, &own.quiet},
+        {"observe", OPTION_FLAG, &own.observe},  {"quiet", OPTION_FLAG, &own.quiet},
     };
     int code = options_read(&options, &command_serve, argc, argv,
                             TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, specs,

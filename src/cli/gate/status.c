@@ -6,6 +6,7 @@
 #include "cli/gate/refusal_text.h"
 #include "cli/gate/standard_policies.h"
 #include "cli/options.h"
+#include "install/observers.h"
 
 static const char usage[] =
     "usage: callgate status [--format text|json] [--state DIR] [--cwd DIR] [--home DIR]\n\n"
@@ -59,6 +60,9 @@ static void write_gate(struct buf *out, const struct json_doc *doc, const struct
     write_string(out, doc, gate, "server");
     buf_text(out, "  since ");
     write_string(out, doc, gate, "started");
+    if (json_is(json_get(doc, gate, "observing"), JSON_TRUE)) {
+        buf_text(out, "\n    OBSERVING: denies and holds nothing; 'callgate enforce' ends it");
+    }
     buf_text(out, "\n    policy   generation ");
     write_string(out, doc, policy, "generation");
     buf_text(out, " of ");
@@ -80,8 +84,35 @@ static void write_gate(struct buf *out, const struct json_doc *doc, const struct
     }
 }
 
+/* Hooks and gates that were written with --observe, whether they run or not. */
+static void write_observers(struct buf *out, const struct options *of, bool json)
+{
+    struct observer *list = NULL;
+    size_t count = 0;
+    struct buf report, name;
+    struct arena arena;
+    arena_init(&arena, 512u << 20);
+    buf_init(&report, 1u << 20);
+    buf_init(&name, 1u << 20);
+    (void)!observers_find(of->state_dir, of->base.home, of->base.cwd, &arena, &list, &count, &report);
+    for (size_t i = 0; i < count; i++) {
+        buf_reset(&name);
+        observer_write(&name, &list[i]);
+        if (json) {
+            buf_text(out, i > 0 ? "," : "");
+            json_write_bytes(out, buf_slice_of(&name));
+        } else {
+            buf_printf(out, "OBSERVING: %.*s denies and holds nothing; 'callgate enforce' ends it\n",
+                       SLICE_FMT(buf_slice_of(&name)));
+        }
+    }
+    buf_finish(&report);
+    buf_finish(&name);
+    arena_finish(&arena);
+}
+
 static void write_text(struct buf *out, const struct buf *json, size_t waiting,
-                       const struct journal_place *missing, const struct path_base *base)
+                       const struct journal_place *missing, const struct options *of)
 {
     struct json_doc doc;
     struct json_error error;
@@ -96,6 +127,7 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting,
             write_gate(out, &doc, v);
         }
     }
+    write_observers(out, of, false);
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
     if (missing->seq > 0) {
         buf_printf(out,
@@ -105,20 +137,22 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting,
                    (unsigned long long)missing->seq);
     }
     buf_text(out, "standard places, used here without --policy:\n");
-    standard_policies_write(out, base, false);
+    standard_policies_write(out, &of->base, false);
     json_finish(&doc);
 }
 
 static void write_json(struct buf *out, const struct buf *gates, size_t waiting,
-                       const struct journal_place *missing, const struct path_base *base)
+                       const struct journal_place *missing, const struct options *of)
 {
     buf_printf(out, "{\"gates\":%.*s,\"waiting\":%zu,\"places\":", SLICE_FMT(buf_slice_of(gates)), waiting);
-    standard_policies_write(out, base, true);
+    standard_policies_write(out, &of->base, true);
     if (missing->seq > 0) {
         buf_printf(out, ",\"gap\":{\"hash\":\"%s\",\"seq\":%llu}", missing->hash,
                    (unsigned long long)missing->seq);
     }
-    buf_text(out, "}\n");
+    buf_text(out, ",\"observing\":[");
+    write_observers(out, of, true);
+    buf_text(out, "]}\n");
 }
 
 static int status(const struct options *options)
@@ -140,9 +174,9 @@ static int status(const struct options *options)
                    gates_write_json(options->state_dir, &gates, &error) &&
                    gate_find_gap(options->state_dir, &missing, &error))) {
         if (options->json) {
-            write_json(&out, &gates, waiting, &missing, &options->base);
+            write_json(&out, &gates, waiting, &missing, options);
         } else {
-            write_text(&out, &gates, waiting, &missing, &options->base);
+            write_text(&out, &gates, waiting, &missing, options);
         }
         code = print(&out);
     } else {

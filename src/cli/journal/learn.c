@@ -77,10 +77,12 @@ static bool note_refused(struct learning *l, const struct journal_event *event)
            intern_add(&l->refused, event->call_hash) != 0;
 }
 
-/* Whether the call of an event ran: it was allowed, or an observing gate only noted that it would have asked. */
+/* Whether the call of an event ran and may be learned from: it was allowed, or an observing gate only noted that it
+ * would have asked, or that no rule spoke for it. What a rule denies is not learned from. */
 static bool ran(const struct journal_event *event)
 {
-    return slice_is(event->kind, "policy.allow") || slice_is(event->kind, "policy.would-require");
+    return slice_is(event->kind, "policy.allow") || slice_is(event->kind, "policy.would-require") ||
+           (slice_is(event->kind, "policy.would-deny") && slice_is(event->rule, "default"));
 }
 
 /* Whether the call that was put together again is the one that was judged: else some of it was redacted or cut. */

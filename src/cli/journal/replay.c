@@ -47,7 +47,8 @@ static uint32_t kind_of(struct slice outcome)
     if (slice_is(outcome, "allow")) {
         return DECISION_ALLOW;
     }
-    return slice_is(outcome, "require") ? DECISION_REQUIRE : DECISION_DENY;
+    bool asks = slice_is(outcome, "require") || slice_is(outcome, "would-require");
+    return asks ? DECISION_REQUIRE : DECISION_DENY;
 }
 
 static void write_side(struct buf *out, bool json, const char *kind, struct slice rule)

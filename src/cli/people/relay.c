@@ -18,6 +18,9 @@ static const char usage[] =
     "  --channel C           the session's channel (default: relay)\n"
     "  --thread T            the session's thread (default: fresh for each start)\n"
     "  --gate SOCKET         a broker judges ('callgate serve'): then --policy is not given here\n"
+    "  --observe             deny and hold nothing: what a rule would deny or people would be asked about "
+    "is\n"
+    "                        journalled, and left to the dialog at the terminal\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 the host closed its end, 2 could not be started.\n";
@@ -27,7 +30,8 @@ static void say_line(const char *line)
     say("%s", line);
 }
 
-static int relay(struct options *options, const char *channel, const char *thread, const char *broker)
+static int relay(struct options *options, const char *channel, const char *thread, const char *broker,
+                 bool observe)
 {
     char fresh[HASH_HEX + 1];
     uint8_t random[HASH_SIZE];
@@ -37,6 +41,7 @@ static int relay(struct options *options, const char *channel, const char *threa
         .sources = &options->sources,
         .state_dir = options->state_dir,
         .base = options->base,
+        .observe = observe,
         .say = say_line,
     };
     if (!random_bytes(random, sizeof(random))) {
@@ -78,21 +83,24 @@ static int run(int argc, char **argv)
 {
     struct options options;
     const char *channel = NULL, *thread = NULL, *broker = NULL;
+    bool observe = false;
     const struct option_spec own[] = {
         {"channel", OPTION_VALUE, &channel},
         {"thread", OPTION_VALUE, &thread},
         {"gate", OPTION_VALUE, &broker},
+        {"observe", OPTION_FLAG, &observe},
     };
     int code = options_read(&options, &command_relay, argc, argv,
-                            TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own, 3);
+                            TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, own,
+                            sizeof(own) / sizeof(*own));
     if (code != -1) {
         return code;
     }
-    if (broker != NULL ? !broker_takes(&command_relay, &options, false)
+    if (broker != NULL ? !broker_takes(&command_relay, &options, observe)
                        : !options_surface_places(&command_relay, &options)) {
         code = EXIT_UNABLE;
     } else {
-        code = relay(&options, channel, thread, broker);
+        code = relay(&options, channel, thread, broker, observe);
     }
     options_finish(&options);
     return code;

@@ -240,6 +240,9 @@ static void print_next_steps(struct init *in, const char *file)
                 standard ? "" : file);
         }
     }
+    if (strcmp(in->template_name, "observe") == 0) {
+        say("      with --observe behind each of these not even secrets are denied, only journalled");
+    }
 }
 
 static int write_policy(struct init *in, const char *file, struct slice text)
