@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "install/internal.h"
-#include "install/observers.h"
+#include "install/observed.h"
 #include "install/opencode_shim.h"
 
 /* ---- What is put in ---- */
@@ -263,7 +263,8 @@ static bool note_observing(const struct install_work *w)
     for (size_t i = 0; i < options->word_count; i++) {
         observes = observes || strcmp(options->words[i], "--observe") == 0;
     }
-    return !observes || observers_note(options->state_dir, w->file.path.ptr, options->place.host, w->error);
+    return !observes ||
+           observed_note(options->state_dir, w->file.path.ptr, options->place.host->name, w->error);
 }
 
 /* Protection first, as the command names it; then the record, as without it nothing could be undone; the

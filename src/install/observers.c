@@ -8,68 +8,10 @@
 #include "base/utf8.h"
 #include "install/internal.h"
 #include "install/mcp_entries.h"
+#include "install/observed.h"
 #include "install/wrap.h"
 
 #define OBSERVERS_MOST 1024u
-#define OBSERVED_FILE  "observed.json"
-
-/* ---- What is remembered: [{"file":PATH,"host":NAME|null},…] ---- */
-
-static bool read_noted(struct text_file *file, struct json_doc *doc, const char *state_dir,
-                       struct buf *ret_error)
-{
-    const struct json_options options = {.max_depth = 4, .max_bytes = LIMIT_MESSAGE_BYTES};
-    struct json_error error;
-    struct buf path;
-    buf_init(&path, LIMIT_PATH_BYTES + 1);
-    bool ok = write_path(&path, slice_of(state_dir), OBSERVED_FILE) &&
-              text_file_read(file, path.ptr, LIMIT_MESSAGE_BYTES, ret_error);
-    buf_finish(&path);
-    if (ok && (!json_parse(doc, file->existed ? buf_slice_of(&file->text) : SLICE("[]"), &options, &error) ||
-               !json_is(json_root(doc), JSON_ARRAY))) {
-        (void)!json_parse(doc, SLICE("[]"), &options, &error); /* damaged: begun anew */
-    }
-    return ok;
-}
-
-static struct slice member(const struct json_doc *doc, const struct json_value *object, const char *key)
-{
-    const struct json_value *value = json_get(doc, object, key);
-    return json_is(value, JSON_STRING) ? json_str(value) : (struct slice){0};
-}
-
-bool observers_note(const char *state_dir, const char *file, const struct host *host, struct buf *ret_error)
-{
-    struct text_file noted;
-    struct json_doc doc;
-    struct buf text;
-    json_init(&doc);
-    buf_init(&text, LIMIT_MESSAGE_BYTES);
-    bool ok = read_noted(&noted, &doc, state_dir, ret_error), known = false;
-    buf_byte(&text, '[');
-    const struct json_value *list = ok ? json_root(&doc) : NULL;
-    for (const struct json_value *v = ok ? json_first(&doc, list) : NULL; v != NULL;
-         v = json_right(&doc, list, v)) {
-        struct slice name = member(&doc, v, "host");
-        known = known || (slice_is(member(&doc, v, "file"), file) &&
-                          (host != NULL ? slice_is(name, host->name) : name.ptr == NULL));
-        buf_slice(&text, json_text_of(&doc, v));
-        buf_byte(&text, ',');
-    }
-    buf_text(&text, "{\"file\":");
-    json_write_bytes(&text, slice_of(file));
-    buf_printf(&text, host != NULL ? ",\"host\":\"%s\"}]\n" : ",\"host\":null}]\n",
-               host != NULL ? host->name : "");
-    if (ok && !known) {
-        ok = buf_ok(&text) && text_file_replace(&noted, buf_slice_of(&text), 0600, ret_error);
-    }
-    if (list != NULL) {
-        text_file_finish(&noted);
-    }
-    buf_finish(&text);
-    json_finish(&doc);
-    return ok;
-}
 
 /* ---- Finding ---- */
 
@@ -206,12 +148,12 @@ static bool look_at_noted(struct finding_observers *f, const char *state_dir)
     struct text_file noted;
     struct json_doc doc;
     json_init(&doc);
-    bool ok = read_noted(&noted, &doc, state_dir, f->report);
+    bool ok = observed_read(&noted, &doc, state_dir, f->report);
     const struct json_value *list = ok ? json_root(&doc) : NULL;
     for (const struct json_value *v = ok ? json_first(&doc, list) : NULL; v != NULL;
          v = json_right(&doc, list, v)) {
-        struct slice name = member(&doc, v, "host");
-        const char *file = arena_copy(f->arena, member(&doc, v, "file")).ptr;
+        struct slice name = observed_member(&doc, v, "host");
+        const char *file = arena_copy(f->arena, observed_member(&doc, v, "file")).ptr;
         const char *host_name = name.ptr != NULL ? arena_copy(f->arena, name).ptr : NULL;
         const struct host *host = host_name != NULL ? host_find(host_name) : NULL;
         if (file != NULL && host != NULL) {

@@ -15,10 +15,6 @@ struct observer {
     const char *state; /* its --state; NULL: the default place */
 };
 
-/* Remembers that --observe was written into a file of a host's hooks (host NULL: of servers). */
-MUST_USE bool observers_note(const char *state_dir, const char *file, const struct host *host,
-                             struct buf *ret_error);
-
 /* Finds them all, in the arena. What cannot be read is told in ret_report, a line each, and passed over. False when
  * memory ran out. */
 MUST_USE bool observers_find(const char *state_dir, struct slice home, struct slice project,

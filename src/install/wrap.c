@@ -9,7 +9,7 @@
 #include "install/install.h"
 #include "install/internal.h"
 #include "install/mcp_entries.h"
-#include "install/observers.h"
+#include "install/observed.h"
 
 const struct mcp_config mcp_configs[] = {
     {"claude-code", ".claude.json", false},
@@ -348,7 +348,7 @@ static bool note_observing(struct work *w)
     for (size_t i = 0; w->change == WRAP_PUT_IN && i < w->options->word_count; i++) {
         observes = observes || strcmp(w->options->words[i], "--observe") == 0;
     }
-    return !observes || observers_note(w->options->state_dir, w->file.path.ptr, NULL, w->error);
+    return !observes || observed_note(w->options->state_dir, w->file.path.ptr, NULL, w->error);
 }
 
 static bool change_file(struct work *w)
