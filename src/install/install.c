@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 #include "install/internal.h"
-#include "install/observed.h"
+#include "install/observed_internal.h"
 #include "install/opencode_shim.h"
 
 /* ---- What is put in ---- */

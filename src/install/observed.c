@@ -1,5 +1,5 @@
 /* What the state directory remembers of --observe: the files that it was written into. */
-#include "install/observed.h"
+#include "install/observed_internal.h"
 
 #include "base/files.h"
 #include "install/internal.h"

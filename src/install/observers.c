@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "install/internal.h"
 #include "install/mcp_entries.h"
-#include "install/observed.h"
+#include "install/observed_internal.h"
 #include "install/wrap.h"
 
 #define OBSERVERS_MOST 1024u

@@ -9,7 +9,7 @@
 #include "install/install.h"
 #include "install/internal.h"
 #include "install/mcp_entries.h"
-#include "install/observed.h"
+#include "install/observed_internal.h"
 
 const struct mcp_config mcp_configs[] = {
     {"claude-code", ".claude.json", false},

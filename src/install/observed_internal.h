@@ -1,6 +1,6 @@
 /* The files that `--observe` was written into, remembered in the state directory: `[{"file":PATH,"host":NAME|null},…]`. */
-#ifndef INSTALL_OBSERVED_H
-#define INSTALL_OBSERVED_H
+#ifndef INSTALL_OBSERVED_INTERNAL_H
+#define INSTALL_OBSERVED_INTERNAL_H
 
 #include "base/files.h"
 #include "json/json.h"
