@@ -5,6 +5,7 @@ Ends with 'N passed, N failed'. MCP_SERVER is a server that answers every call (
 import fcntl
 import json
 import os
+import re
 import resource
 import select
 import shutil
@@ -647,6 +648,21 @@ def test_words():
             check("a broad rule is told once", ["allows every tool" in s for s in said] == [True, False], said)
 
 
+def test_readme():
+    """README's sample decides what README says, is default deny, and its .mcp.json is one."""
+    text = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../README.md"), encoding="utf-8").read()
+    policy, calls, decisions = re.search(
+        r"^\$ cat policy\.json\n(.*?)\n\n\$ callgate eval[^\n]*\n(.*?)\nEOF\n(.*?)\n```", text, re.S | re.M).groups()
+    with Folder() as f:
+        file = f.write("policy.json", policy)
+        done = run("eval", "--policy", file, "-", stdin=calls, code=0)
+        check("README's decisions", done.stdout == decisions + "\n", done.stdout)
+        done = run("check", "--policy", file, code=0)
+        check("README's sample denies the rest", "Nearly everything" not in done.stdout, done.stdout)
+    servers = json.loads(re.search(r"```\n(\{\n  \"mcpServers\".*?)```", text, re.S).group(1))["mcpServers"]
+    check("README's .mcp.json", all("--" in s["args"] and s["args"][0] == "run" for s in servers.values()), servers)
+
+
 def test_few_descriptors_and_little_memory():
     """A message and 2; never a signal, and never a gate that stands in front of nothing."""
     with Folder() as f:
@@ -687,6 +703,7 @@ def test_unread_messages():
 
 test_explain()
 test_words()
+test_readme()
 test_policy_tests()
 test_diff()
 test_what_a_class_is_less()

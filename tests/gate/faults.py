@@ -10,6 +10,9 @@ from support import CALLGATE, FAIL, Folder, Gate, check, finish, pending, run, w
 
 DENY = {"id": "no", "effect": "deny", "match": {"tool": "rm"}, "reason": "gone is gone"}
 ASK = {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}}
+# A sanitizer's own library must come first, or it refuses to run.
+LOADED = subprocess.run(["ldd", CALLGATE], capture_output=True, text=True).stdout.split()
+PRELOAD = ":".join([w for w in LOADED if w.startswith("/") and "/libasan." in w] + [FAIL])
 PING = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}) + "\n"
 
 
@@ -18,7 +21,7 @@ def test_vote_that_does_not_count_is_voided():
         gate = Gate(f, "--policy", f.write("p.json", [ASK]))
         gate.send("cp")
         code = wait_for("a request", lambda: pending(f))[0]["code"]
-        done = run("approve", code, "--state", f.state, code=2, env={"LD_PRELOAD": FAIL, "CALLGATE_TEST_FLUSH": "2"},
+        done = run("approve", code, "--state", f.state, code=2, env={"LD_PRELOAD": PRELOAD, "CALLGATE_TEST_FLUSH": "2"},
                    what="the store's commit fails")
         check("and says so", "does not count" in done.stderr, done.stderr)
         kinds = [e["kind"] for e in f.events() if e["kind"].startswith("approval.")]
@@ -72,7 +75,7 @@ def test_an_entry_is_never_taken_for_a_dead_one():
     with Folder() as f:
         policy = f.write("p.json", [DENY])
         for late in ("1", "2", "3"):  # whichever of its locks is that of the entry
-            gate = Gate(f, "--policy", policy, env={"LD_PRELOAD": FAIL, "CALLGATE_TEST_LATE_LOCK": late})
+            gate = Gate(f, "--policy", policy, env={"LD_PRELOAD": PRELOAD, "CALLGATE_TEST_LATE_LOCK": late})
             until = time.monotonic() + 1.0
             while time.monotonic() < until:
                 run("status", "--state", f.state)

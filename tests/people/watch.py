@@ -65,7 +65,7 @@ class Terminal:
     def screen(self, colours=False):
         return self.tmux("capture-pane", "-p", *(["-e"] if colours else []))
 
-    def wait(self, text, seconds=8):
+    def wait(self, text, seconds=20):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if text in self.screen():
@@ -82,8 +82,10 @@ class Terminal:
 
 def drive(folder, columns, rows, term):
     gate = Gate(folder, f"c{columns}")
-    terminal = Terminal(folder, columns, rows, term)
     what = f"{columns}x{rows} {term}: "
+    # Before the gate has made it, there is no state to watch.
+    check(what + "a gate has started", wait_for(lambda: os.path.exists(os.path.join(folder, "state", "approvals.db"))))
+    terminal = Terminal(folder, columns, rows, term)
     check(what + "nothing waits", terminal.wait("Nothing waits."), terminal.screen())
     gate.call("t", {"path": "/a", "old_string": "one\ntwo\n", "new_string": "one\nzwei\n"})
     check(what + "a request comes", terminal.wait("1 waits"), terminal.screen())
@@ -127,7 +129,7 @@ def drive(folder, columns, rows, term):
     terminal.close()
 
 
-def wait_for(condition, seconds=8):
+def wait_for(condition, seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not condition():
         time.sleep(0.05)
