@@ -1,7 +1,10 @@
 # The targets a person types. Meson and Ninja do the work; `make deps` installs what they need.
 
 PREFIX ?= /usr/local
-.PHONY: all deps deps-build deps-demo demo check tidy soak bench fuzz install format clean
+# Not every shell makes a home directory of the ~ in PREFIX=~/.local.
+override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
+.PHONY: all deps deps-build deps-demo deps-packages demo check tidy soak bench fuzz install uninstall static deb npm wheel image \
+	packages packages-check format clean
 
 all: deps-build build/build.ninja
 	@ninja -C build
@@ -49,8 +52,30 @@ install: all
 	@ninja -C build --quiet # or the prefix of the last time is what is installed
 	@DESTDIR=$(DESTDIR) meson install -C build --no-rebuild --quiet
 
+# What the last `make install` of this build folder has put where it is.
+uninstall:
+	@DESTDIR=$(DESTDIR) ninja -C build --quiet uninstall
+
+# Packages, into dist/: docs/packages.md. Each holds what `make install` would.
+static: deps-build
+	@packaging/build.py static
+
+deb:
+	@tools/deps.sh deb
+	@packaging/build.py deb
+
+npm wheel image packages: deps-packages
+	@packaging/build.py $(patsubst packages,all,$@)
+
+deps-packages:
+	@tools/deps.sh packages
+
+# Builds every package, twice, and installs, uses, upgrades and removes it; ONLY=npm for one. Needs root.
+packages-check: deps-packages
+	@tests/packages/check.py $(addprefix --only ,$(ONLY))
+
 format: deps
 	@.venv/bin/clang-format -i $$(git ls-files '*.c' '*.h')
 
 clean:
-	@rm -rf build build-*
+	@rm -rf build build-* dist

@@ -1,6 +1,7 @@
 #!/bin/sh
-# deps.sh [build|demo|check]: installs what is missing for a build, for the demo or for all tests, and only that.
-# Does nothing, quickly, when all is there. What the package managers print goes into deps.log.
+# deps.sh [build|demo|check|deb|packages]: installs what is missing for a build, for the demo, for all tests, for Debian's
+# packages, or for all packages and their tests, and only that. Does nothing, quickly, when all is there. What the
+# package managers print goes into deps.log. `deps.sh list` prints what a build needs, as Debian calls it.
 set -eu
 cd "$(dirname "$0")/.."
 need=${1:-check}
@@ -12,8 +13,12 @@ packages="gcc libc6-dev meson ninja-build pkg-config python3 scdoc libuv1-dev li
 	libutf8proc-dev libcurl4-openssl-dev libncurses-dev libseccomp-dev libwslay-dev zlib1g-dev libzstd-dev"
 case $need in
 build) ;;
+list) echo $packages; exit 0 ;;
 demo | check) packages="$packages ca-certificates" ;;
-*) echo "usage: tools/deps.sh [build|demo|check]" >&2; exit 2 ;;
+deb) packages="$packages debhelper dh-apparmor dpkg-dev" ;;
+packages) packages="$packages ca-certificates debhelper dh-apparmor dpkg-dev debootstrap git python3-venv
+	buildah" ;;
+*) echo "usage: tools/deps.sh [build|demo|check|deb|packages|list]" >&2; exit 2 ;;
 esac
 if [ "$need" = check ]; then
 	# The last line: shells that the tests compare our reading of commands with.
@@ -21,7 +26,7 @@ if [ "$need" = check ]; then
 		dash zsh mksh ksh busybox"
 fi
 # npm of another origin than Debian's is as good. It only installs: the tests run on the Node of the lock file.
-if [ "$need" != build ] && ! command -v npm >/dev/null 2>&1; then
+if [ "$need" != build ] && [ "$need" != deb ] && ! command -v npm >/dev/null 2>&1; then
 	packages="$packages npm"
 fi
 
@@ -46,7 +51,7 @@ missing_tools() {
 	for library in libuv libcrypto sqlite3 libutf8proc; do
 		pkg-config --exists "$library" 2>/dev/null || printf ' %s' "$library"
 	done
-	[ "$need" = build ] || command -v npm >/dev/null 2>&1 || printf ' npm'
+	[ "$need" = build ] || [ "$need" = deb ] || command -v npm >/dev/null 2>&1 || printf ' npm'
 }
 
 # quietly WHAT COMMAND...: runs it; says WHAT first, and shows the end of its output only if it fails.
@@ -86,7 +91,7 @@ else
 			apt-get install -y -q --no-install-recommends $missing
 	fi
 fi
-[ "$need" != build ] || exit 0
+case $need in build | deb | packages) exit 0 ;; esac
 
 # npm_packages FOLDER STAMP OPTION...: what the folder's lock file names, unless the stamp says that it is there.
 npm_packages() {

@@ -29,8 +29,9 @@ static void explain_refusal(void)
     } reasons[] = {
         {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
          "AppArmor keeps user namespaces from programs without a profile (Ubuntu 24.04 and later): install "
-         "the "
-         "callgate package, which brings one, or run 'sudo callgate setup'"},
+         "callgate's Debian package, which brings one, or load share/callgate/apparmor.d/callgate-confine "
+         "with "
+         "apparmor_parser as root"},
         {"/proc/sys/kernel/unprivileged_userns_clone", "0",
          "user namespaces are switched off: 'sudo sysctl kernel.unprivileged_userns_clone=1'"},
         {"/proc/sys/user/max_user_namespaces", "0",

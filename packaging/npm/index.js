@@ -1,0 +1,3 @@
+"use strict";
+/** Where the program is. */
+exports.program = require("node:path").join(__dirname, "bin", "callgate");
