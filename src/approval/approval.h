@@ -118,6 +118,12 @@ void store_rollback(struct store *store); /* also after a failed change; harmles
 /* Whether another process or connection has changed the store since the last time this was asked. */
 bool store_changed(struct store *store);
 
+/* Copies what is committed to a new file, also while another connection is in the middle of a change. False with
+ * store_error. */
+MUST_USE bool store_copy(struct store *store, const char *path);
+/* Whether a file that is a store's copy is whole, and of no newer version than this. False with a message. */
+MUST_USE bool store_copy_check(const char *path, struct buf *ret_error);
+
 enum store_result {
     STORE_FAILED = 0, /* deny; store_error says why */
     STORE_DONE,

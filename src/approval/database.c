@@ -269,6 +269,67 @@ void database_close(struct database *db)
     db->connection = NULL;
 }
 
+/* ---- Copies ---- */
+
+/* The source is read as it is committed, also while a transaction of another connection is open. */
+bool database_copy(struct database *db, const char *path)
+{
+    sqlite3 *copy = NULL;
+    int code = SQLITE_CANTOPEN;
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) {
+        (void)close(fd);
+        code = sqlite3_open_v2(path, &copy,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    }
+    sqlite3_backup *backup =
+        code == SQLITE_OK ? sqlite3_backup_init(copy, "main", db->connection, "main") : NULL;
+    if (backup != NULL) {
+        code = sqlite3_backup_step(backup, -1);
+        int ended = sqlite3_backup_finish(backup);
+        code = code == SQLITE_DONE ? ended : code;
+    } else if (code == SQLITE_OK) {
+        code = sqlite3_errcode(copy);
+    }
+    int closed = sqlite3_close(copy);
+    code = code == SQLITE_OK ? closed : code;
+    if (code != SQLITE_OK) {
+        explain(db, "copy it", code);
+    }
+    return code == SQLITE_OK;
+}
+
+static int note_row(void *context, int count, char **values, char **names)
+{
+    bool *whole = context;
+    (void)names;
+    *whole = count == 1 && values[0] != NULL && strcmp(values[0], "ok") == 0;
+    return 0;
+}
+
+bool database_check(const char *path, struct buf *ret_error)
+{
+    struct database db = {.connection = NULL};
+    int64_t version = -1;
+    bool whole = false;
+    int code = sqlite3_open_v2(path, &db.connection,
+                               SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW, NULL);
+    if (code == SQLITE_OK) {
+        code = sqlite3_exec(db.connection, "PRAGMA integrity_check", note_row, &whole, NULL);
+    }
+    bool ok = code == SQLITE_OK && read_version(&db, &version) && is_ours(&db, version);
+    if (code != SQLITE_OK) {
+        explain(&db, "check it", code);
+    } else if (ok && !whole) {
+        ok = database_fail(&db, "is damaged: SQLite's integrity check fails");
+    }
+    (void)sqlite3_close(db.connection);
+    if (!ok) {
+        buf_text(ret_error, db.error);
+    }
+    return ok;
+}
+
 /* ---- Statements ---- */
 
 static void note_failure(struct query *query, int code)

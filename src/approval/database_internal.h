@@ -32,6 +32,10 @@ MUST_USE bool database_begin(struct database *db);
 MUST_USE bool database_commit(struct database *db);
 void database_rollback(struct database *db);
 
+/* Copies what is committed into a new file (mode 0600), and proves a file's integrity. */
+MUST_USE bool database_copy(struct database *db, const char *path);
+MUST_USE bool database_check(const char *path, struct buf *ret_error);
+
 /* Whether another connection has committed since this was last asked; true when that cannot be told. */
 bool database_changed(struct database *db);
 

@@ -85,6 +85,16 @@ void store_rollback(struct store *store)
     database_rollback(&store->db);
 }
 
+bool store_copy(struct store *store, const char *path)
+{
+    return database_copy(&store->db, path);
+}
+
+bool store_copy_check(const char *path, struct buf *ret_error)
+{
+    return database_check(path, ret_error);
+}
+
 bool store_changed(struct store *store)
 {
     return database_changed(&store->db);

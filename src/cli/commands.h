@@ -40,6 +40,7 @@
     EACH(schema) \
     EACH(serve) \
     EACH(slack) \
+    EACH(state) \
     EACH(stats) \
     EACH(status) \
     EACH(test) \
