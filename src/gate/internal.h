@@ -78,9 +78,12 @@ MUST_USE bool registry_enter(struct registry *registry, int state_dir, struct bu
 #define REGISTRY_FILE_MOST ((size_t)4 << 20) /* bytes of one of its files */
 #define REGISTRY_STATUS    ".json"
 #define REGISTRY_REFUSED   ".refused"
+#define REGISTRY_CLAIM     ".claim" /* of an entry that is no gate's own (claim.h) */
 /* Writes one of its files whole, or removes it when `json` is empty. */
 MUST_USE bool registry_write(struct registry *registry, const char *ending, struct slice json);
 void registry_leave(struct registry *registry);
+/* Appends a JSON array of the claims that stand. */
+MUST_USE bool registry_claims(const char *state_dir, struct buf *buf, struct buf *ret_error);
 /* Whether the gate of this name runs. When that cannot be told, it does. */
 bool registry_is_alive(int state_dir, struct slice name);
 

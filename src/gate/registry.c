@@ -81,7 +81,7 @@ bool registry_write(struct registry *registry, const char *ending, struct slice 
 
 static void remove_entry(int dir, const char *name)
 {
-    static const char *const endings[] = {".new", REGISTRY_REFUSED, REGISTRY_STATUS, ".lock"};
+    static const char *const endings[] = {".new", REGISTRY_REFUSED, REGISTRY_CLAIM, REGISTRY_STATUS, ".lock"};
     char file[FILE_SIZE];
     for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
         snprintf(file, sizeof(file), "%s%s", name, endings[i]);
@@ -225,4 +225,24 @@ bool gates_dismiss(const char *state_dir, size_t *ret_count, struct buf *ret_err
     *ret_count = dots.len;
     buf_finish(&dots);
     return read;
+}
+
+static void append_claim(int dir, const char *name, struct buf *buf)
+{
+    struct buf claim;
+    buf_init(&claim, REGISTRY_FILE_MOST);
+    append_file(dir, name, REGISTRY_CLAIM, &claim);
+    if (claim.len > 0 && buf_ok(&claim)) {
+        buf_text(buf, buf->ptr[buf->len - 1] != '[' ? "," : "");
+        buf_slice(buf, buf_slice_of(&claim));
+    }
+    buf_finish(&claim);
+}
+
+bool registry_claims(const char *state_dir, struct buf *buf, struct buf *ret_error)
+{
+    buf_byte(buf, '[');
+    bool read = each_gate(state_dir, append_claim, buf, ret_error);
+    buf_byte(buf, ']');
+    return read && buf_ok(buf);
 }

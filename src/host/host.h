@@ -135,6 +135,9 @@ extern const struct host host_claude_code, host_gemini, host_codex, host_cursor,
 extern const struct host *const hosts[];
 extern const size_t host_count;
 
+/* Whether a server's command line runs `callgate run`. */
+bool host_server_is_wrapped(struct slice launched);
+
 /* The host or its event of a name, or NULL. */
 const struct host *host_find(const char *name);
 const struct host_event *host_event_find(const struct host *host, struct slice name);

@@ -10,6 +10,7 @@
 #include "broker/broker.h"
 #include "host/emergency.h"
 #include "host/internal.h"
+#include "host/passed_on_internal.h"
 
 /* All that we do without people is done within this, or denied. */
 #define MACHINE_MS 10000u
@@ -204,21 +205,6 @@ static enum host_answer deny_unreadable(struct run *run)
     return HOST_DENY;
 }
 
-static bool is_excepted(const struct run *run)
-{
-    const struct host_message *message = &run->message;
-    size_t excepted = 0, count = message->name_count - (message->reads_resource ? 1 : 0);
-    for (size_t i = 0; i < count; i++) {
-        bool found = false;
-        for (size_t j = 0; j < run->options->except_count && message->names[i].has_server; j++) {
-            found = found || slice_is(message->names[i].server, run->options->except[j]);
-        }
-        excepted += found;
-    }
-    /* However its name is understood, it is a call to a server behind a gate. */
-    return !message->server_unknown && count > 0 && excepted == count;
-}
-
 /* ---- The run ---- */
 
 static void say_lines(const struct host_hook_options *options, struct buf *text)
@@ -332,7 +318,7 @@ static enum host_answer run_message(struct run *run, struct slice text)
     if (readable && run->message.silent) {
         return HOST_NONE;
     }
-    if (readable && is_excepted(run)) {
+    if (readable && call_is_passed_on(options, &run->message)) {
         return HOST_NONE;
     }
     run->gate = open_gate(run);

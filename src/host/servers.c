@@ -250,3 +250,19 @@ bool servers_add_toml(struct host_message *message, struct host_servers *servers
     buf_finish(&text);
     return ok;
 }
+
+bool host_server_is_wrapped(struct slice launched)
+{
+    const char *space = memchr(launched.ptr, ' ', launched.len);
+    struct slice program = {launched.ptr, space != NULL ? (size_t)(space - launched.ptr) : launched.len};
+    const char *slash = memrchr(program.ptr, '/', program.len);
+    if (space == NULL) {
+        return false;
+    }
+    if (slash != NULL) {
+        program = slice_from(program, (size_t)(slash - program.ptr) + 1);
+    }
+    struct slice rest = slice_from(launched, (size_t)(space - launched.ptr) + 1);
+    return slice_starts_with(program, SLICE("callgate")) &&
+           (slice_is(rest, "run") || slice_starts_with(rest, SLICE("run ")));
+}

@@ -94,8 +94,4 @@ void write_shell_word(struct buf *buf, const char *word);
  * it is there. */
 MUST_USE bool install_program_path(struct buf *ret_path);
 
-/* Appends the names of the servers of the host's configuration that stand behind `callgate run`, each behind
- * a NUL. */
-MUST_USE bool install_wrapped_servers(const struct install_place *place, struct buf *ret_names);
-
 #endif

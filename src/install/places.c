@@ -80,44 +80,6 @@ bool install_program_path(struct buf *ret_path)
     return buf_ok(ret_path);
 }
 
-/* Whether a command line runs `callgate run`. */
-static bool is_wrapped(struct slice launched)
-{
-    const char *space = memchr(launched.ptr, ' ', launched.len);
-    struct slice program = {launched.ptr, space != NULL ? (size_t)(space - launched.ptr) : launched.len};
-    const char *slash = memrchr(program.ptr, '/', program.len);
-    if (space == NULL) {
-        return false;
-    }
-    if (slash != NULL) {
-        program = slice_from(program, (size_t)(slash - program.ptr) + 1);
-    }
-    struct slice rest = slice_from(launched, (size_t)(space - launched.ptr) + 1);
-    return slice_starts_with(program, SLICE("callgate")) &&
-           (slice_is(rest, "run") || slice_starts_with(rest, SLICE("run ")));
-}
-
-bool install_wrapped_servers(const struct install_place *place, struct buf *ret_names)
-{
-    struct host_message message;
-    struct host_places places = {.home = place->home};
-    struct host_servers servers = {0};
-    if (!host_message_init(&message)) {
-        return false;
-    }
-    message.cwd = place->project;
-    bool ok = place->host->servers(&message, &places, &servers);
-    for (size_t i = 0; i < servers.count && ok; i++) {
-        if (servers.list[i].launched.len == 0 || !is_wrapped(servers.list[i].launched)) {
-            continue;
-        }
-        buf_slice(ret_names, servers.list[i].name);
-        buf_byte(ret_names, '\0');
-    }
-    host_message_finish(&message);
-    return ok && buf_ok(ret_names);
-}
-
 static bool is_plain(const char *word)
 {
     static const char others[] = "_./=:@%+,-";

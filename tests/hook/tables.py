@@ -6,6 +6,7 @@ A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD
     args     more arguments
     message  what goes to standard input, %HH is a byte (%25 a per cent sign); `repeat N TEXT` and `endless` work too
     file     NAME CONTENT: a file in the home directory, %n a line end; repeatable
+    gate     SERVER, or SERVER by another: a gate before this server runs for the same agent; by another policy
     closed   the standard descriptors that the hook starts without, as digits
     people   approve | refuse | approve 2: what people answer while the call waits
     out, err, exit   what must come back; absent: nothing, nothing, 0
@@ -51,7 +52,7 @@ def parse(path, lets=None):
             value = value.strip()
             if field == "file":
                 case["file"].append(value)
-            elif field in ("policy", "args", "message", "closed", "people", "out", "err", "exit", "words") and field not in case:
+            elif field in ("policy", "args", "message", "closed", "gate", "people", "out", "err", "exit", "words") and field not in case:
                 case[field] = value
             else:
                 sys.exit(f"{path}:{number}: no such field, or twice: {field}")
@@ -88,9 +89,22 @@ def answer(callgate, state, word, count):
         time.sleep(0.01)
 
 
+def start_gate(callgate, home, state, server, policy):
+    """A gate before a server, which claims its calls: its parent is the hook's."""
+    gate = subprocess.Popen([callgate, "run", "--policy", policy, "--state", state, "--home", home, "--server", server, "--", "cat"],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    for _ in range(6000):
+        gates = os.path.join(state, "gates")
+        if os.path.isdir(gates) and any(name.endswith(".claim") for name in os.listdir(gates)):
+            return gate
+        time.sleep(0.01)
+    raise SystemExit("the gate does not start")
+
+
 def run(callgate, host, lets, case):
     """Runs one case; (stdout, stderr, exit code) as they were and as they should be."""
     home = tempfile.mkdtemp(prefix="callgate-hook-")
+    gate = None
     try:
         names = dict(lets, HOME=home, CWD=os.path.join(home, "project"))
         os.mkdir(names["CWD"])
@@ -107,6 +121,12 @@ def run(callgate, host, lets, case):
                 file.write(policy)
             argv += ["--policy", os.path.join(home, "policy.json")]
         argv += expand(case.get("args", ""), names).split()
+        if "gate" in case:
+            server, _, other = case["gate"].partition(" by ")
+            if other:
+                with open(os.path.join(home, "other.json"), "w", encoding="utf-8") as file:
+                    file.write("[]")
+            gate = start_gate(callgate, home, state, server, os.path.join(home, "other.json" if other else "policy.json"))
         text = expand(case.get("message", ""), names)
         closed = [int(digit) for digit in case.get("closed", "")]
         process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=home,
@@ -132,6 +152,8 @@ def run(callgate, host, lets, case):
         want = [(w + "\n" if w else "").encode().replace(b"%n", b"\n") for w in want]
         return (out, err, process.returncode), (want[0], want[1], int(expand(case.get("exit", "0"), names)))
     finally:
+        if gate:
+            gate.communicate(timeout=60)
         shutil.rmtree(home)
 
 

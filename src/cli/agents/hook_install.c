@@ -116,19 +116,6 @@ static int add_policies(struct install *in, const char **ret_paths, size_t *ret_
     return -1;
 }
 
-/* Servers that stand behind a gate of their own are not judged twice. */
-static bool add_wrapped(struct install *in)
-{
-    struct buf names;
-    buf_init(&names, 1u << 20);
-    bool ok = install_wrapped_servers(&in->place, &names);
-    for (size_t at = 0; ok && at < names.len; at += strlen(names.ptr + at) + 1) {
-        add_option(in, "--except-server", copy(in, slice_of(names.ptr + at)));
-    }
-    buf_finish(&names);
-    return ok;
-}
-
 static bool add_program(struct install *in)
 {
     struct buf path;
@@ -208,7 +195,7 @@ static int write_words(struct install *in, const char **paths, size_t *ret_path_
     for (size_t i = 0; i < in->a.except.count; i++) {
         add_option(in, "--except-server", in->a.except.items[i]);
     }
-    ok = ok && add_wrapped(in) && in->count <= in->most;
+    ok = ok && in->count <= in->most;
     for (size_t i = 0; i < in->count && ok; i++) {
         ok = in->words[i] != NULL;
     }

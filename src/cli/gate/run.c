@@ -8,6 +8,7 @@
 #include "cli/confine/confine.h"
 #include "cli/gate/serve.h"
 #include "cli/options.h"
+#include "gate/claim.h"
 #include "journal/journal.h"
 #include "mcp/mcp.h"
 #include "mcp/server_words.h"
@@ -277,6 +278,24 @@ static bool open_book(const struct options *options, const struct run_options *o
     return session->book != NULL || !session->pinned;
 }
 
+/* A hook of the same agent leaves the server's calls to this gate. Without the claim it judges them as well. */
+static struct claim *claim_calls(const struct options *options, const struct run_options *own)
+{
+    char terms[HASH_HEX + 1];
+    struct buf error;
+    struct claim *claim = NULL;
+    if (own->server == NULL || !claim_terms(&options->sources, own->gate, NULL, terms)) {
+        return NULL;
+    }
+    buf_init_message(&error, MESSAGE_BYTES);
+    claim = claim_open(options->state_dir, slice_of(own->server), terms, &error);
+    if (claim == NULL) {
+        say("a hook may judge the server's calls a second time: %.*s", SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&error);
+    return claim;
+}
+
 static struct gate *open_gate(const struct gate_options *options, const char *broker)
 {
     struct buf error;
@@ -342,8 +361,10 @@ static int start(struct options *options, const struct run_options *own)
         gate_close(proxy.session.gate);
         return EXIT_UNABLE;
     }
+    struct claim *claim = claim_calls(options, own);
     say_without_waiting();
     code = proxy_run(&proxy);
+    claim_close(claim);
     tool_book_close(proxy.session.book);
     gate_close(proxy.session.gate);
     view_finish(&view);
