@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool common_same_outcome(const struct rule *a, const struct rule *b)
 {

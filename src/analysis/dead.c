@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/exact.h"
 #include "base/utf8.h"

@@ -1,6 +1,7 @@
 #include "analysis/except.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/listed.h"
 

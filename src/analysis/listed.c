@@ -1,6 +1,7 @@
 #include "analysis/listed.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fold.h"
 

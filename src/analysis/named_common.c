@@ -1,6 +1,8 @@
 /* Arms of matches, and what two have in common. */
 #include "analysis/named_common.h"
 
+#include <string.h>
+
 #include "analysis/named.h"
 
 /* Arm number `number` of a match; its arguments' lists aside. */

@@ -1,6 +1,7 @@
 #include "analysis/patterns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static bool is_prefix_pattern(struct slice text)
 {

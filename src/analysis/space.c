@@ -2,6 +2,7 @@
 #include "analysis/space_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "base/fold.h"

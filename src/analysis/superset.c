@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/superset_inside.h"
 

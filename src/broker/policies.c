@@ -4,6 +4,7 @@
  * a workspace's file belongs to it, on where its client starts. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "broker/internal.h"

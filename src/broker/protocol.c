@@ -1,4 +1,6 @@
 /* Frames: written and read. */
+#include <string.h>
+
 #include "broker/protocol_internal.h"
 
 #define NO_TEXT    UINT32_MAX

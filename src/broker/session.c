@@ -1,5 +1,7 @@
 /* One client of the broker: its frames are taken one by one, in their order, and each is answered before the next. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/utf8.h"

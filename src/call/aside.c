@@ -1,6 +1,7 @@
 /* Strings that may name a path or a host but are not known to, and what else a path argument may mean. All of it is
  * read aside: it tightens and never loosens. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "call/walk.h"
 

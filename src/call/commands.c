@@ -1,6 +1,7 @@
 /* The commands that a call names: which arguments are commands, each command once, and those inside others that are
  * read aside. What they act on is in acts.c. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "call/commands.h"
 

@@ -1,4 +1,6 @@
 /* What an argument's name says by itself: the built-in lists, and its words. */
+#include <string.h>
+
 #include "base/fold.h"
 #include "call/arguments_internal.h"
 

@@ -1,6 +1,7 @@
 /* One string of a call to its places: its forms, its starts, both ways to take `..`, the other spellings of the same
  * file, and what lies below a tree. Equal canonical paths are one. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "call/internal.h"
 

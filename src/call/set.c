@@ -1,5 +1,6 @@
 /* Texts that a call names, each once, in the order in which they are met. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "call/internal.h"
 

@@ -1,5 +1,6 @@
 /* Where relative strings of a call start: the working directory, the roots of the server, and its bases. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fold.h"
 #include "call/internal.h"

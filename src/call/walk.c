@@ -1,5 +1,6 @@
 /* The walk over a call's input: what each of its strings is, in the order of the readings. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "call/walk.h"
 

@@ -2,6 +2,7 @@
 #include "cli/colour.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static bool is_wanted(void)

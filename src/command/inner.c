@@ -1,5 +1,7 @@
 /* Commands that stand in the words of others, read aside: behind a program such as sudo, behind `find -exec`, and
  * a command without its options. */
+#include <string.h>
+
 #include "command/internal.h"
 
 #define INNER_DEPTH 8u         /* of commands in commands in commands */

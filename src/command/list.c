@@ -1,6 +1,7 @@
 /* What is made of the words of commands: what must not be read, `sh -c` seen through, what a command does to
  * those after it; and the reader's doors. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/internal.h"
 

@@ -1,4 +1,6 @@
 /* What the grammar, and what is read aside, know of programs by their names. */
+#include <string.h>
+
 #include "command/internal.h"
 
 #define LONGEST_NAME 11u

@@ -1,6 +1,8 @@
 /* Patterns over commands: compiling them, what they match, and how they stand to one another. */
 #include "command/pattern.h"
 
+#include <string.h>
+
 #include "base/buffer.h"
 #include "command/internal.h"
 

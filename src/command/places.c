@@ -1,4 +1,6 @@
 /* What a command names: its places, its trees, and what is known of its program by name. */
+#include <string.h>
+
 #include "command/internal.h"
 
 static uint32_t base_flags(const struct command *command)

@@ -1,5 +1,6 @@
 /* Redirections and here-documents. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/internal.h"
 

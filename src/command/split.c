@@ -1,4 +1,6 @@
 /* The texts in a word that may be places, and the runs in a text that may be words or hosts. */
+#include <string.h>
+
 #include "command/internal.h"
 #include "url/url.h"
 

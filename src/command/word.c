@@ -1,5 +1,6 @@
 /* Reading one word: its quotes, its expansions, the commands inside it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "command/internal.h"
 

@@ -11,7 +11,7 @@
 
 #include <linux/mount.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 #define EMPTY_FILE "/dev/.empty"
 

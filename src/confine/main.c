@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 #define EXIT_NOT_CONFINED 125
 

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 #define DIRECTORY_MODE 0755
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 static bool write_file(const char *path, const char *text)
 {

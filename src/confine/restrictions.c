@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 /* Landlock as of ABI 6; named here because older headers have none of it. */
 struct landlock_attributes {

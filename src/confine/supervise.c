@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "confine/enter.h"
+#include "confine/enter_internal.h"
 
 static pid_t command_pid;
 

@@ -1,5 +1,7 @@
 /* The one layout of policy documents. Nothing here depends on how a document was laid out before, only on its
  * values: laying out twice gives the same text. */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "document/document.h"
 #include "document/schema.h"

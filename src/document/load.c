@@ -4,6 +4,7 @@
 #include "index/index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_ITEMS 16u
 

@@ -1,4 +1,6 @@
 /* The values of match fields: one string, or a list of them. */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "document/load_internal.h"
 

@@ -1,4 +1,6 @@
 /* Errors of a document at their place: line, column, pointer and message. */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "document/load_internal.h"
 

@@ -1,4 +1,6 @@
 /* Putting a call before people: the request that they will see, journalled before it counts. */
+#include <string.h>
+
 #include "gate/judge_internal.h"
 
 /* The largest input fits, every byte of it escaped; one that does not cannot be shown whole, and so not approved. */

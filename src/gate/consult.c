@@ -1,4 +1,6 @@
 /* What people have said of a call so far: refusals, grants, and approvals for one time. SPEC.md section 6. */
+#include <string.h>
+
 #include "gate/judge_internal.h"
 
 /* The approvals that could cover a call. Those for one time stand last: they are used only where the others do not

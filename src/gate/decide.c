@@ -1,6 +1,8 @@
 /* Decides a call that has been read: its readings, the facts, the evaluation. */
 #include "gate/decide.h"
 
+#include <string.h>
+
 #include "journal/journal.h"
 
 /* The canonical text of the largest message, every byte of it escaped, fits. */

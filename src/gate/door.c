@@ -2,6 +2,7 @@
 #include "gate/door.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "gate/internal.h"
 

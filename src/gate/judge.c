@@ -1,5 +1,6 @@
 /* The way of one call through the door: readings, evaluation, people. */
 #include <stdio.h>
+#include <string.h>
 
 #include "gate/judge_internal.h"
 

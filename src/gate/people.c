@@ -1,5 +1,6 @@
 /* What people do from other processes: see what waits, and answer. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "gate/internal.h"
 

@@ -1,5 +1,6 @@
 /* The record of one call: what of it people are shown, its events, its outcome. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "gate/judge_internal.h"
 

@@ -1,5 +1,6 @@
 /* The rules that requests and grants name: found by id, compared by digest. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "gate/judge_internal.h"
 

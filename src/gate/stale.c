@@ -1,4 +1,6 @@
 /* Approvals that no longer count, because their rule is no longer what people approved. SPEC.md section 6. */
+#include <string.h>
+
 #include "base/utf8.h"
 #include "gate/judge_internal.h"
 

@@ -1,4 +1,6 @@
 /* Our hook in the settings of a host: what it looks like, where it is. */
+#include <string.h>
+
 #include "install/internal.h"
 
 /* ---- Command lines ---- */

@@ -3,6 +3,7 @@
 #include "install/probe.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/random.h"
 #include "base/utf8.h"

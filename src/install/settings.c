@@ -1,6 +1,8 @@
 /* Puts members into a host's settings and takes them out, the rest left byte for byte. */
 #include "install/settings.h"
 
+#include <string.h>
+
 #include "host/jsonc.h"
 
 static const struct json_options settings_options = {

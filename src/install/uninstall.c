@@ -1,6 +1,7 @@
 /* Takes a hook out of the settings of its host, and what came along with it. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "install/internal.h"

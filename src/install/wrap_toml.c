@@ -1,4 +1,6 @@
 /* Servers in a configuration of TOML: the tables `[mcp_servers.NAME]` of Codex. Other forms are not read. */
+#include <string.h>
+
 #include "host/toml.h"
 #include "install/mcp_entries.h"
 

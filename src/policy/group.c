@@ -1,5 +1,6 @@
 /* Groups of equivalent rules: equal tier, effect and canonical match. SPEC.md section 3. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/policy_internal.h"
 

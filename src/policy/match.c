@@ -1,4 +1,6 @@
 /* Whether a rule matches a reading, and which field fails first. SPEC.md sections 2, 4, 5 and 11. */
+#include <string.h>
+
 #include "policy/policy_internal.h"
 
 /* ---- Arguments ---- */

@@ -2,6 +2,7 @@
 #include "policy/policy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "policy/policy_internal.h"
 

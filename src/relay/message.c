@@ -1,5 +1,5 @@
 /* Reads the relay's messages and writes its answers. */
-#include "relay/message.h"
+#include "relay/message_internal.h"
 
 #include "approval/approval.h"
 

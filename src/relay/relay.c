@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "relay/message.h"
+#include "relay/message_internal.h"
 
 #define POLL_MS      100
 #define LINE_MOST    LIMIT_MESSAGE_BYTES

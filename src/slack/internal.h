@@ -3,8 +3,8 @@
 #define SLACK_INTERNAL_H
 
 #include "slack/slack.h"
-#include "slack/socket.h"
-#include "slack/web.h"
+#include "slack/socket_internal.h"
+#include "slack/web_internal.h"
 
 #define SEEN_ENVELOPES 1024u
 #define ENVELOPE_ID    64u

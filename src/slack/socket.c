@@ -1,5 +1,5 @@
 /* Frames over a connection of libcurl's. */
-#include "slack/socket.h"
+#include "slack/socket_internal.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "slack/socket_internal.h"
+#include "slack/handshake_internal.h"
 
 #define HANDSHAKE_MS 10000
 #define HEADER_BYTES (16u << 10)

@@ -1,5 +1,5 @@
 /* Requests to the Web API: a list of those that wait for their time, and libcurl for those under way. */
-#include "slack/web.h"
+#include "slack/web_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* callgate hook: answers one message of a coding agent's hook. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/agents/hook_install.h"
 #include "cli/commands.h"

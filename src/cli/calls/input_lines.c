@@ -2,6 +2,7 @@
 #include "cli/calls/input_lines.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #define CHUNK ((size_t)64 << 10)

@@ -1,5 +1,6 @@
 /* `enforce`: ends observing, wherever it was begun. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/gate/reload.h"

@@ -1,5 +1,6 @@
 /* `tools`: what servers offer, what of it changed, and accepting it. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "cli/commands.h"

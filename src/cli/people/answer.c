@@ -1,5 +1,6 @@
 /* `approve`, `refuse` and `deny`: a person's answer to requests. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/utf8.h"

@@ -1,5 +1,6 @@
 /* `approvals`: what people have approved and what still lets calls run. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"

@@ -1,5 +1,6 @@
 /* `pending`: the requests that wait for a person, in short, or some of them whole. */
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 #include "base/clock.h"

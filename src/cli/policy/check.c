@@ -1,6 +1,7 @@
 /* callgate check: errors and warnings of policies, as text, JSON or SARIF. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "base/utf8.h"

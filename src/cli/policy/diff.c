@@ -1,6 +1,7 @@
 /* callgate diff: the classes of calls whose decision changes between two policies. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/analysis.h"
 #include "base/utf8.h"

@@ -1,6 +1,8 @@
 /* Writes findings as SARIF 2.1.0. */
 #include "cli/policy/sarif.h"
 
+#include <string.h>
+
 #include "json/json.h"
 
 /* A file's name as a URI reference: an absolute one is a file: URI; a `:` in the first part of another would

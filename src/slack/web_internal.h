@@ -3,8 +3,8 @@
  * Every request carries its own answer function. Rate limits are obeyed here: after an answer 429 no request of that
  * method leaves before Retry-After has passed, and the request itself is sent again then. A token stands in a header
  * of the request and nowhere else: no message and no log holds one. */
-#ifndef SLACK_WEB_H
-#define SLACK_WEB_H
+#ifndef SLACK_WEB_INTERNAL_H
+#define SLACK_WEB_INTERNAL_H
 
 #include <curl/curl.h>
 

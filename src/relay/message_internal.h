@@ -1,6 +1,6 @@
 /* What the host says to the relay, and what the relay answers as a server of MCP. */
-#ifndef RELAY_MESSAGE_H
-#define RELAY_MESSAGE_H
+#ifndef RELAY_MESSAGE_INTERNAL_H
+#define RELAY_MESSAGE_INTERNAL_H
 
 #include "json/json.h"
 

@@ -3,8 +3,8 @@
  * callgate-confine is a program of its own, because no gate and no hook shall link libseccomp. What is hidden,
  * readable and writable was worked out before (confine/view.h) and comes as arguments. Every step either succeeds
  * or ends the start with a message that names what is missing: there is never silently less. */
-#ifndef CONFINE_ENTER_H
-#define CONFINE_ENTER_H
+#ifndef CONFINE_ENTER_INTERNAL_H
+#define CONFINE_ENTER_INTERNAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
