@@ -1,6 +1,7 @@
 /* `state`: a copy of all that callgate keeps, and putting it back. */
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "backup/backup.h"
