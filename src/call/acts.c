@@ -271,7 +271,7 @@ static bool guess_words(struct scratch *scratch, const struct command *command, 
 {
     for (uint32_t i = 0; i < command->count; i++) {
         struct slice word = command_word_at(command, i)->text;
-        if ((runs && i > 0 && !guess_runs(scratch, word, value)) ||
+        if ((runs && !guess_runs(scratch, word, value)) ||
             (scratch->needs.command_hosts && !guess_hosts(scratch, word, value))) {
             return false;
         }
@@ -286,7 +286,7 @@ static bool guess_here(struct scratch *scratch, const struct command_trees *tree
     struct command_state *state = scratch->command_state;
     const struct origin last = {.value = value, .to = &state->looked, .home_only = trees->last_home};
     const struct origin here = {.value = value, .to = &state->guesses, .tree = tree};
-    if (trees->last.len > 0) {
+    if (trees->last.len > 0 && !trees->last_opaque) {
         scratch->exists = false;
         sink_clear(&state->looked);
         if (!places_add_plain(scratch, &last, &state->starts, trees->last)) {
@@ -400,7 +400,7 @@ static bool stage(struct scratch *scratch, const struct reading_command *command
         }
         reading.kind = host ? READING_NO_PATH : reading.kind;
         reading.aside = true;
-        reading.known = known;
+        reading.known = reading.known || known;
         reading.command = command;
         if (!sink_append(scratch, &scratch->command_state->staged, reading)) {
             return false;
@@ -417,8 +417,9 @@ static bool stage_all(struct scratch *scratch, const struct reading_command *com
     if (!own && needs->inner_alone && !sink_append(scratch, &state->staged, alone)) {
         return false;
     }
-    if (needs->command_paths && ((full && !stage(scratch, command, &state->places, NULL, true)) ||
-                                 !stage(scratch, command, &state->guesses, &state->places, false))) {
+    if (full && needs->command_paths &&
+        !(stage(scratch, command, &state->places, NULL, true) &&
+          stage(scratch, command, &state->guesses, &state->places, false))) {
         return false;
     }
     return !full || !needs->command_hosts ||
@@ -446,13 +447,14 @@ static bool find_acts(struct scratch *scratch, size_t index)
     if (!unreadable) {
         command_trees_of(command, &trees);
     }
-    const struct tree_ask ask = {.entries = trees.entries, .hidden = trees.hidden, .absent = true};
+    const struct tree_ask ask = {
+        .entries = trees.entries, .hidden = trees.hidden, .absent = true, .noted = true};
     uint32_t value = state->lists[list].value;
-    bool full = own || (scratch->needs.inner_acts && !state->fewer_options[index]);
-    if (!unreadable && !add_known(scratch, command, value, trees.names ? &ask : NULL)) {
+    bool full = own || !state->fewer_options[index];
+    if (!unreadable && !add_known(scratch, command, value, full && trees.names ? &ask : NULL)) {
         return false;
     }
-    if (scratch->needs.command_paths && trees.here && !guess_here(scratch, &trees, value, &ask)) {
+    if (full && scratch->needs.command_paths && trees.here && !guess_here(scratch, &trees, value, &ask)) {
         return false;
     }
     if ((scratch->needs.command_paths || scratch->needs.command_hosts) && full &&

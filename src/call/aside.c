@@ -266,8 +266,14 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
         return false;
     }
     origin.form = READING_FORM_EXPANDED;
-    if (argument && aside_fill_in(scratch, text, &filled) && !add_text(scratch, &origin, filled)) {
-        return false;
+    if (argument && aside_fill_in(scratch, text, &filled)) {
+        filled = arena_copy(&scratch->out->arena, filled);
+        if (filled.ptr == NULL) {
+            return call_no_memory(scratch);
+        }
+        if (!add_text(scratch, &origin, filled) || !add_globs(scratch, &origin, filled)) {
+            return false;
+        }
     }
     if (scratch->fault != READINGS_OK) {
         return false;

@@ -47,20 +47,22 @@ void commands_begin(struct scratch *scratch)
 
 /* ---- Each command once ---- */
 
-static bool is_known(const struct scratch *scratch, const struct command *command)
+static size_t index_of(const struct scratch *scratch, const struct command *command)
 {
-    for (size_t i = 0; i < scratch->command_count; i++) {
-        if (command_equal(scratch->commands[i]->command, command)) {
-            return true;
-        }
+    size_t i = 0;
+    while (i < scratch->command_count && !command_equal(scratch->commands[i]->command, command)) {
+        i++;
     }
-    return false;
+    return i;
 }
 
 static bool add_command(struct scratch *scratch, const struct command *command, uint32_t list, size_t most)
 {
     struct command_state *state = scratch->command_state;
-    if (is_known(scratch, command)) {
+    size_t known = index_of(scratch, command);
+    bool fewer = (command->flags & COMMAND_FEWER) != 0;
+    if (known < scratch->command_count) {
+        state->fewer_options[known] = state->fewer_options[known] && fewer;
         return true;
     }
     if (scratch->command_count == most) {
@@ -72,7 +74,7 @@ static bool add_command(struct scratch *scratch, const struct command *command, 
     }
     added->command = command;
     state->list_of[scratch->command_count] = list;
-    state->fewer_options[scratch->command_count] = false;
+    state->fewer_options[scratch->command_count] = fewer;
     scratch->commands[scratch->command_count++] = added;
     return true;
 }
@@ -222,7 +224,7 @@ static bool take_array_text(struct scratch *scratch, struct slice text, const st
         if (word->ptr == NULL) {
             return call_no_memory(scratch);
         }
-        if (texts && !take_text(scratch, *word, args, value)) {
+        if (texts && !take_text(scratch, *word, i + 1 == count ? args : NULL, value)) {
             return false;
         }
     }
@@ -297,28 +299,24 @@ static bool is_program(struct slice name, struct slice program)
            (slash != NULL && slice_eq(slice_from(name, (size_t)(slash - name.ptr) + 1), program));
 }
 
-/* Whether it is the same program as that in whose words it stands, with fewer options: of places it says nothing new. */
-static bool is_same_program(const struct command_list *list, const struct command *inner)
+/* Whether an inner command may act on what the one in whose words it stands does not: one of the text of `sh -c`, and
+ * one of which more is read than the places in its words. */
+static bool acts_on_more(const struct command *inner)
 {
-    const struct command *owner = inner->owner < list->count ? &list->commands[inner->owner] : NULL;
-    return owner != NULL && owner->first != NULL && slice_eq(owner->first->text, inner->first->text);
+    struct command_trees trees;
+    command_trees_of(inner, &trees);
+    return (inner->flags & COMMAND_OF_TEXT) != 0 || trees.names || command_runs_anything(inner) ||
+           slice_eq(inner->first->text, SLICE("cd"));
 }
 
 /* Whether some rule could look at a command that is read aside. */
-static bool is_of_interest(const struct scratch *scratch, const struct command_list *list,
-                           const struct command *command)
+static bool is_of_interest(const struct scratch *scratch, const struct command *command)
 {
     const struct reading_interest *interest = scratch->interest;
-    struct command_trees trees;
-    bool fewer_options = (command->flags & COMMAND_UNREADABLE) == 0 && is_same_program(list, command);
-    if ((command->flags & COMMAND_UNREADABLE) != 0 || (scratch->needs.inner_acts && !fewer_options)) {
+    bool acts = scratch->needs.inner_acts && (command->flags & COMMAND_FEWER) == 0;
+    if ((command->flags & COMMAND_UNREADABLE) != 0 ||
+        (acts && (scratch->needs.inner_likes || acts_on_more(command)))) {
         return true;
-    }
-    if (scratch->needs.command_paths && !fewer_options) {
-        command_trees_of(command, &trees);
-        if (trees.names) {
-            return true;
-        }
     }
     if (interest->programs == NULL) {
         return scratch->needs.inner_alone;
@@ -342,15 +340,8 @@ static bool add_inner(struct scratch *scratch, uint32_t index)
     }
     for (uint32_t i = 0; i < list->inner_count; i++) {
         const struct command *inner = &list->inner[i];
-        size_t before = scratch->command_count;
-        if (!is_of_interest(scratch, list, inner)) {
-            continue;
-        }
-        if (!add_command(scratch, inner, index, COMMANDS_MOST)) {
+        if (is_of_interest(scratch, inner) && !add_command(scratch, inner, index, COMMANDS_MOST)) {
             return false;
-        }
-        if (scratch->command_count > before && (inner->flags & COMMAND_UNREADABLE) == 0) {
-            scratch->command_state->fewer_options[before] = is_same_program(list, inner);
         }
     }
     return true;

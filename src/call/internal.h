@@ -57,7 +57,9 @@ MUST_USE bool sink_append(struct scratch *scratch, struct sink *sink, struct rea
 struct tree_ask {
     bool entries; /* entries below it whose name a loaded pathComponent meets, not only prefixes */
     bool hidden;
-    bool absent;                 /* what is no directory now is a tree all the same */
+    bool absent; /* what is no directory now is a tree all the same */
+    bool
+        noted; /* of a command: more entries than may be looked at are a place that cannot be read, aside too */
     const struct slice *filters; /* globs, one of which a name must meet, too */
     size_t filter_count;
 };
@@ -96,6 +98,7 @@ struct needs {
     bool command_places, command_urls; /* the same, for rules that ask a command */
     bool inner_commands;               /* commands inside others, which are read aside, may be any rule's */
     bool inner_alone, inner_acts;      /* as commands; and what they act on */
+    bool inner_likes;                  /* even of those that act on nothing but what their owner does */
 };
 
 struct command_state;

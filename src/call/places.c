@@ -62,7 +62,7 @@ bool sink_add_path(struct scratch *scratch, struct sink *sink, struct reading re
 
 static bool add_unreadable(struct scratch *scratch, struct sink *sink, struct reading reading)
 {
-    if (sink->aside || sink->unreadable) {
+    if ((sink->aside && !reading.known) || sink->unreadable) {
         return true;
     }
     sink->unreadable = true;
@@ -162,6 +162,7 @@ static bool add_entries(struct scratch *scratch, struct sink *sink, struct readi
     case PATH_WALK_OK:
         return true;
     case PATH_WALK_OVER:
+        reading.known = tree->noted;
         return add_unreadable(scratch, sink, reading);
     case PATH_WALK_FAILED:
         break;

@@ -139,7 +139,8 @@ static bool some_rule(uint32_t classes, unsigned with, unsigned without)
 }
 
 /* A rule with command fields asks the command for its places, so what a command acts on is read aside for the others.
- * An allow by path or host in front of a deny by command lets only that through which it names, so then, too. */
+ * A rule by path or host in front of a deny by command takes only that which it names, so that the deny meets the
+ * command with any other place or host: so then, too, both of them. */
 static struct needs find_needs(const struct reading_interest *interest, unsigned flags)
 {
     const unsigned path = READING_FIELD_PATH, command = READING_FIELD_COMMAND, host = READING_FIELD_HOST,
@@ -152,16 +153,19 @@ static struct needs find_needs(const struct reading_interest *interest, unsigned
         needs.paths = needs.paths && (bare || some_rule(classes, path, 0));
         needs.commands = bare || some_rule(classes, command, 0);
         needs.hosts = bare || some_rule(classes, host, 0);
+        bool narrow = some_rule(classes, path, command) || some_rule(classes, host, command);
         needs.aside_paths = some_rule(classes, strict | path, command | host);
         needs.aside_hosts = some_rule(classes, strict | host, command | path);
-        needs.command_paths = needs.aside_paths || (denies && some_rule(classes, path, command));
-        needs.command_hosts = needs.aside_hosts || (denies && some_rule(classes, host, command));
+        needs.command_paths = needs.aside_paths || (denies && narrow);
+        needs.command_hosts = needs.aside_hosts || (denies && narrow);
         needs.command_places = some_rule(classes, path | command, 0);
         needs.command_urls = some_rule(classes, host | command, 0);
         needs.inner_alone = denies;
-        /* What an inner command acts on, its owner does as well: it matters where rules tell the two apart. */
-        needs.inner_acts = (needs.command_paths || needs.command_hosts) && some_rule(classes, command, 0);
-        needs.inner_commands = denies || needs.command_paths || needs.inner_acts;
+        needs.inner_acts = needs.command_paths || needs.command_hosts;
+        /* The places of an inner command that has its owner's words are its owner's: they matter where rules tell the
+         * two commands apart. */
+        needs.inner_likes = needs.inner_acts && some_rule(classes, command, 0);
+        needs.inner_commands = denies || needs.inner_acts;
         needs.commands = needs.commands || needs.command_paths || needs.command_hosts;
     }
     if ((flags & READINGS_REMOTE) != 0) {

@@ -41,6 +41,8 @@ enum command_flag {
     COMMAND_ASSIGNED = 1u << 2,    /* a variable was assigned before it: matches no auto_approve */
     COMMAND_REDIRECTION = 1u << 3, /* `>` or `<` and a file, of the command before it */
     COMMAND_LOST = 1u << 4,        /* a change of directory before it leads where it is not known */
+    COMMAND_OF_TEXT = 1u << 5,     /* an inner one of the text of a `sh -c`: its words are not its owner's */
+    COMMAND_FEWER = 1u << 6, /* an inner one that is another without its options: it acts where that does */
 };
 
 /* A change of directory before a command. The list goes from the last one back to the first. */
@@ -183,13 +185,15 @@ bool command_host_run_next(struct slice text, size_t *at, struct slice *ret_run)
 
 /* Whether a program names whole trees, which are read aside. */
 struct command_trees {
-    bool names;        /* its places are trees */
-    bool entries;      /* entries below them count, by name */
-    bool hidden;       /* entries below names that begin with `.`, too */
-    bool here;         /* the working directory is one, too, unless `last` names something that exists */
-    struct slice last; /* the last later word without a leading `-`; its length is 0 when there is none */
-    bool last_home;    /* `last` begins with an unquoted `~` */
-    bool last_opaque;  /* `last` is not known: it names nothing that is known to exist */
+    bool names;   /* its places are trees */
+    bool entries; /* entries below them count, by name */
+    bool hidden;  /* entries below names that begin with `.`, too */
+    bool here;    /* the working directory is one, too, unless `last` names something that exists */
+    struct slice
+        last; /* the last later word without a leading `-`, of a search the second or a later such: the first
+                          may be what is searched for; its length is 0 when there is none */
+    bool last_home;   /* `last` begins with an unquoted `~` */
+    bool last_opaque; /* `last` is not known: it names nothing that is known to exist */
 };
 
 void command_trees_of(const struct command *command, struct command_trees *ret_trees);

@@ -16,8 +16,14 @@ struct inner {
     bool over, no_memory;
 };
 
+/* How an inner command stands to the one in whose words it was found. */
+enum how {
+    HOW_EVERY_WORD = 1, /* not all that begins at its own later words is added already */
+    HOW_FEWER = 2,      /* it is that one without its options */
+};
+
 static bool add_one(struct inner *inner, const struct command_word *words, uint32_t count, bool open,
-                    bool every_word, unsigned depth);
+                    unsigned how, unsigned depth);
 
 static bool has_opaque(const struct command_word *words, uint32_t count)
 {
@@ -37,9 +43,9 @@ static bool add_suffixes(struct inner *inner, const struct command_word *words, 
     bool options = true;
     for (uint32_t i = 1; i < count; i++) {
         if (is_opaque(&words[i])) {
-            return !options || add_one(inner, words + i, count - i, true, false, depth);
+            return !options || add_one(inner, words + i, count - i, true, 0, depth);
         }
-        if (!add_one(inner, words + i, count - i, open, false, depth)) {
+        if (!add_one(inner, words + i, count - i, open, 0, depth)) {
             return false;
         }
         options = options && begins_with_dash(&words[i]);
@@ -67,7 +73,8 @@ static bool add_execs(struct inner *inner, const struct command_word *words, uin
             end++;
         }
         bool ends = end < count;
-        if (end > i + 1 && !add_one(inner, words + i + 1, end - i - 1, open && !ends, true, depth)) {
+        if (end > i + 1 &&
+            !add_one(inner, words + i + 1, end - i - 1, open && !ends, HOW_EVERY_WORD, depth)) {
             return false;
         }
     }
@@ -157,7 +164,8 @@ static bool add_without_options(struct inner *inner, const struct command_word *
             known = same_words(made[i].words, made[i].count, made[j].words, made[j].count);
         }
         /* Behind an opaque word nothing was looked at: it may have been an option's value. */
-        if (!known && !add_one(inner, made[i].words, made[i].count, open, has_opaque(words, count), depth)) {
+        unsigned how = HOW_FEWER | (has_opaque(words, count) ? HOW_EVERY_WORD : 0u);
+        if (!known && !add_one(inner, made[i].words, made[i].count, open, how, depth)) {
             return false;
         }
     }
@@ -182,9 +190,9 @@ static bool add_inside(struct inner *inner, const struct command_word *words, ui
     return count < 2 || !begins_with_dash(&words[1]) || add_without_options(inner, words, count, open, depth);
 }
 
-/* Adds one inner command and what stands in it. `every_word`: its own later words are not all added already. */
+/* Adds one inner command and what stands in it. */
 static bool add_one(struct inner *inner, const struct command_word *words, uint32_t count, bool open,
-                    bool every_word, unsigned depth)
+                    unsigned how, unsigned depth)
 {
     struct command_reader *reader = inner->reader;
     size_t before = reader->command_count;
@@ -211,9 +219,12 @@ static bool add_one(struct inner *inner, const struct command_word *words, uint3
         struct command command = reader->commands[i];
         reader->commands[i].owner = inner->owner_index;
         bool same = command.first == words; /* or one of the text of `sh -c` */
+        reader->commands[i].flags |= !same                    ? (uint32_t)COMMAND_OF_TEXT
+                                     : (how & HOW_FEWER) != 0 ? (uint32_t)COMMAND_FEWER
+                                                              : 0u;
         if (command.count > 0 && (command.flags & COMMAND_REDIRECTION) == 0 &&
             !add_inside(inner, command.first, command.count, (command.flags & COMMAND_OPEN) != 0,
-                        every_word || !same, depth + 1)) {
+                        !same || (how & HOW_EVERY_WORD) != 0, depth + 1)) {
             return false;
         }
     }

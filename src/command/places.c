@@ -152,6 +152,17 @@ static bool is_recursive_option(struct slice word)
             (memchr(word.ptr, 'r', word.len) != NULL || memchr(word.ptr, 'R', word.len) != NULL));
 }
 
+/* Whether rg is told to search for nothing. */
+static bool lists_files(const struct command *command)
+{
+    for (uint32_t i = 1; i < command->count; i++) {
+        if (slice_is(command_word_at(command, i)->text, "--files")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void command_trees_of(const struct command *command, struct command_trees *ret_trees)
 {
     uint32_t flags = base_flags(command);
@@ -160,19 +171,22 @@ void command_trees_of(const struct command *command, struct command_trees *ret_t
         *ret_trees = trees;
         return;
     }
+    uint32_t first = 0; /* the first that is no option: a search's may be what is searched for */
+    bool searches = (flags & (NAME_GREP | NAME_TREE_HIDING)) != 0 && !lists_files(command);
     trees.entries = (flags & NAME_TREE_NAMES) == 0;
     trees.hidden = (flags & NAME_TREE_HIDING) == 0;
     trees.here = (flags & NAME_TREE_HERE) != 0;
     for (uint32_t i = 1; i < command->count; i++) {
         const struct command_word *word = command_word_at(command, i);
-        if (!begins_with_dash(word)) {
+        bool opaque = is_opaque(word), dash = begins_with_dash(word);
+        first = first == 0 && (opaque || !dash) ? i : first;
+        if ((opaque || !dash) && !(searches && i == first)) {
             trees.last = word->text;
             trees.last_home = (word->flags & COMMAND_WORD_HOME) != 0;
-            trees.last_opaque = (word->flags & COMMAND_WORD_OPAQUE) != 0;
-            continue;
+            trees.last_opaque = opaque;
         }
-        trees.hidden = trees.hidden || is_hidden_option(word->text);
-        trees.here = trees.here || ((flags & NAME_GREP) != 0 && is_recursive_option(word->text));
+        trees.hidden = trees.hidden || (dash && is_hidden_option(word->text));
+        trees.here = trees.here || (dash && (flags & NAME_GREP) != 0 && is_recursive_option(word->text));
     }
     *ret_trees = trees;
 }

@@ -334,7 +334,22 @@ def document(rng, fs, tier, prefix, most=9):
     return {"version": 1, "rules": rules, **out}
 
 
+def pointed(rng, fs):
+    """A few rules that look at places, commands and hosts of every call, so that no other rule hides what they see."""
+    rules = []
+    for index in range(rng.choice((1, 1, 2, 3))):
+        one = rule(rng, fs, f"p{index}", None)
+        one["match"] = {key: value for key, value in one["match"].items()
+                        if key in ("pathPrefix", "pathComponent", "host", "command", "commandPrefix", "commandWord", "tier")}
+        if not set(one["match"]) - {"tier"}:
+            one["match"]["pathPrefix"] = path(rng, fs, clean=True)
+        rules.append(one)
+    return [[None, rules]]
+
+
 def policies(rng, fs):
+    if sometimes(rng, 0.3):
+        return pointed(rng, fs)
     tiers = [rng.choice((None, None, "admin", "user", "workspace")) for _ in range(rng.choice((1, 1, 2, 3)))]
     most = 80 if sometimes(rng, 0.06) else 9  # some big enough for an index to matter
     out = [[tier, document(rng, fs, tier, "pqr"[index], most)] for index, tier in enumerate(tiers)]

@@ -88,7 +88,7 @@ class _Aside:
             self.path_argument(leaf, text)
         elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.under):
             self.texts([text], True)
-        if self.json_counts(leaf) and not inputs.array_of_strings(text):
+        if self.json_counts(leaf):
             for under, inner in inputs.inside_json(text, leaf.under):
                 if self.counts(inner, under):
                     self.texts([inner], True)
@@ -138,7 +138,7 @@ class _Aside:
                 any(self.maker.mine.takes_away("tree", name) for name in leaf.under):
             return
         for each in [text] + others + ([filled] if filled is not None else []):
-            for form in self.all_forms(each):
+            for form in self.all_forms(each) + self.joined(each):
                 self.folder(form)
 
     def folder(self, form):
@@ -153,8 +153,7 @@ class _Aside:
         its wildcards stand for."""
         for text in texts + ([each for one in texts for each in forms.trimmed(one)] if plain else []):
             found = self.all_forms(text) if plain else forms.anchored(text, self.maker.starts, self.world.home)
-            joined = [] if text.startswith("/") else [form for form in forms.anchored(text, self.folders, self.world.home)
-                                                      if form.readable and form.base in self.folders]
+            joined = self.joined(text)
             for form in (found if plain else []) + joined:
                 self.form(form)
             for form in found + joined:
@@ -165,6 +164,13 @@ class _Aside:
                 if trees.has_wildcards(form.rest):
                     for path in places.expanded(form, self.files, self.maker.budget):
                         self.path(path)
+
+    def joined(self, text):
+        """A relative text from the directories of the call."""
+        if text.startswith("/"):
+            return []
+        return [form for form in forms.anchored(text, self.folders, self.world.home)
+                if form.readable and form.base in self.folders]
 
     def form(self, form):
         for path in forms.canonical_of(form):

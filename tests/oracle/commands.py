@@ -36,6 +36,7 @@ class Command:
             self.words.append(word.value)
         self.open = is_open or len(self.words) < len(self.all_words)
         self.redirection = False
+        self.fewer = False  # inside another: it is that without its options
         self.like = None  # a command at whose place it stands: where it starts is where that does
         self.unreadable = text is not None
         self.documents = tuple(documents)
@@ -193,7 +194,7 @@ def inside(command):
     """Commands of their own that stand in the words of a command: of a wrapper, of find, and without its options."""
     found, seen = [], {command.key()}
 
-    def add(words, of, is_open, whole):
+    def add(words, of, is_open, whole, fewer=False):
         if not words:
             return
         inner = Command(words, of.assigned, is_open, None, of.documents)
@@ -205,6 +206,10 @@ def inside(command):
             parts = [unreadable("")]  # the words are looked at where they stand
         for part in parts:
             part.starts, part.places_known = of.starts, of.places_known
+            part.fewer = fewer and part is inner
+            if part.key() in seen and not part.fewer:
+                for other in found:
+                    other.fewer = other.fewer and other.key() != part.key()
             if part.key() not in seen:
                 seen.add(part.key())
                 found.append(part)
@@ -230,7 +235,7 @@ def inside(command):
         if len(words) > 1 and _is_option(words[1]):
             for left in _without_options(words):
                 # Behind an opaque word nothing was looked at: it may have been an option's value.
-                add(left, of, of.open, any(word.opaque for word in words))
+                add(left, of, of.open, any(word.opaque for word in words), True)
 
     look(command, True)
     return found

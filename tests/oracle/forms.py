@@ -56,10 +56,11 @@ def users_home(text):
 
 class Anchored:
     """A form of a string: `base` is a directory in bytes, `rest` what of the string stands behind it (with a leading slash
-    where the base is the root of an absolute text), None for what cannot be read."""
+    where the base is the root of an absolute text), None for what cannot be read. `users`: below the home of a user that it
+    names."""
 
-    def __init__(self, base, rest, aside=False):
-        self.base, self.rest, self.aside = base, rest, aside
+    def __init__(self, base, rest, aside=False, users=False):
+        self.base, self.rest, self.aside, self.users = base, rest, aside, users
 
     @property
     def readable(self):
@@ -94,7 +95,7 @@ def anchored(text, starts, home, others=()):
             out.append(Anchored(home, each[1:].encode("utf-8") or b"/"))
     other = users_home(text)
     if other is not None and fits(text.encode("utf-8")):
-        out.append(Anchored(other[0], other[1].encode("utf-8") or b"/", True))
+        out.append(Anchored(other[0], other[1].encode("utf-8") or b"/", True, True))
     return out
 
 
@@ -138,6 +139,7 @@ class Files:
 
     def __init__(self, policy):
         self.prefixes, self.components = {}, []  # canonical prefix: its identities, at load and now
+        self.hosts = {arm.host for rule in policy.rules for arm in rule.arms if arm.host is not None}
         for rule in policy.rules:
             for prefix, first in rule.prefixes():
                 known = self.prefixes.setdefault(prefix, {canonical.identity(prefix)} - {None})

@@ -9,6 +9,7 @@ BEFORE_SEARCHED = r"-[cHhiLlnoqRrsvwxzEFGPUu]+"
 GOES_BELOW = "find fd rg ag ack tree du grep egrep fgrep diff tar zip rsync scp cp mv rm chmod chown".split()
 FROM_HERE = ("find", "fd", "rg", "ag", "ack", "tree", "du")
 FROM_HERE_IF_TOLD = ("grep", "egrep", "fgrep")
+FIRST_IS_SEARCHED = ("grep", "egrep", "fgrep", "rg", "ag", "ack", "fd")
 NAMES_ONLY = ("find", "fd", "tree", "du")
 PASSES_HIDDEN = ("rg", "ag", "ack", "fd")
 RUN = re.compile(r"[A-Za-z0-9_./:,@%+=!~^-]+")
@@ -112,14 +113,17 @@ class Places:
     def __init__(self, world, files, starts, counted):
         self.world, self.files, self.starts, self.counted = world, files, starts, counted
 
+    def anchored(self, text, tilde, starts):
+        if tilde:
+            return [forms.Anchored(self.world.home, each[1:].encode("utf-8") or b"/") for each in forms.variants(text)]
+        return forms.anchored(text, starts, self.world.home)
+
     def of_text(self, text, tilde, starts):
         """[(path or UNREADABLE, aside)] with every spelling."""
         self.counted()
         out = []
-        if tilde:
-            found = [forms.Anchored(self.world.home, each[1:].encode("utf-8") or b"/") for each in forms.variants(text)]
-        else:
-            found = forms.anchored(text, starts, self.world.home)
+        found = self.anchored(text, tilde, starts)
+        if not tilde:
             uri = forms.starts_as_uri(text)
             if uri is not None:
                 try:
@@ -132,6 +136,8 @@ class Places:
                     out.append((path, form.aside))
                 else:
                     out += [(each, form.aside) for each in self.files.spellings(path)]
+            if form.readable:
+                out += [(path, True) for path in canonical.as_link(form.text())]
         return out
 
     def fill(self, texts):
@@ -196,7 +202,8 @@ class Places:
             out += [(hosts.of_url(piece), False) for piece in pieces(text) if hosts.begins_as_url(piece)]
         texts = [command.text] if command.unreadable else [word.value for word in command.all_words]
         for text in texts:
-            out += [(host, False) for host in hosts.runs(text)]
+            out += [(host, False) for host in hosts.runs(text)
+                    if any(hosts.matches(wanted, host) for wanted in self.files.hosts)]
         return out
 
     def maybe(self, word):
@@ -252,21 +259,27 @@ class Places:
     def starts_here(self, name, command, options):
         if not starts_here(name, options):
             return False
-        last = next((word for word in reversed(command.all_words[1:]) if word.opaque or not option(word)), None)
-        if last is None or last.opaque or last.value == "":
+        named = [word for word in command.all_words[1:] if word.opaque or not option(word)]
+        if name in FIRST_IS_SEARCHED and "--files" not in [word.value for word in command.all_words[1:]]:
+            named = named[1:]  # the first may be what is searched for
+        if not named or named[-1].opaque or named[-1].value == "":
             return True
+        found = self.anchored(named[-1].value, named[-1].tilde, command.starts)
         return not any(path != forms.UNREADABLE and canonical.exists(path)
-                       for path, _ in self.of_text(last.value, last.tilde, command.starts))
+                       for form in found for path in forms.canonical_of(form) if not form.users)
 
 
 def expanded(form, files, budget):
-    """What a form with wildcards stands for now: canonical paths."""
+    """What a form with wildcards stands for now: canonical paths, and the names of links."""
     out, found = [], trees.expand(form.base, form.rest)
     for text in found.texts:
-        for path in forms.canonical_of(forms.Anchored(b"/", text if text.startswith(b"/") else b"/" + text)):
+        text = text if text.startswith(b"/") else b"/" + text
+        out += canonical.as_link(text)
+        for path in forms.canonical_of(forms.Anchored(b"/", text)):
             if path != forms.UNREADABLE:
                 out += files.spellings(path)
     for directory, keep in found.trees:
+        out += canonical.as_link(directory)
         for path in forms.canonical_of(forms.Anchored(b"/", directory)):
             if path == forms.UNREADABLE:
                 continue

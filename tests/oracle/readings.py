@@ -203,8 +203,8 @@ class Maker:
             for each in [command] + inner:
                 if each is not command:
                     out.append(Reading(None, each, None, True))
-                    if each.words[:1] == command.words[:1]:
-                        continue  # the same program with fewer options: of places it says nothing new
+                    if each.fewer:
+                        continue  # it acts where the command that it is acts
                 out += [Reading(path, each, None, True) for path, known in maker.aside_paths(each, self.budget)
                         if known or path != UNREADABLE]
                 out += [Reading(None, each, host, True) for host, known in maker.aside_hosts(each)

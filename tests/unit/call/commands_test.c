@@ -102,7 +102,14 @@ static void aside(void)
     READ("{\"command\":\"rg x\"}", "{rg x} | #{rg x} <#/ws/secret{rg x}");
     READ("{\"command\":\"git add ws\"}", "{git add ws} | #/add{git add ws} #/ws{git add ws}");
     READ("{\"command\":\"sudo rm -r ws\"}", "{sudo rm -r ws} | #/rm{sudo rm -r ws} #/ws{sudo rm -r ws} "
-                                            "<#/ws/secret{rm -r ws} <#/ws/secret{rm ws}");
+                                            "#/sudo{sudo rm -r ws} #/ws{rm -r ws} <#/ws/secret{rm -r ws}");
+    READ("{\"command\":\"setsid cat x\"}", "{setsid cat x} | #/cat{setsid cat x} #/x{setsid cat x}");
+    READ("{\"command\":\"setsid sh x\"}",
+         "{setsid sh x} | #/sh{setsid sh x} #/x{setsid sh x} #/x{sh x} #/sh{sh x}");
+    READ("{\"command\":\"setsid sh -c 'cat \\\"/a b\\\"'\"}",
+         "{setsid sh -c cat \"/a b\"} | #/sh{setsid sh -c cat \"/a b\"} #/cat \"/a b\"{setsid sh -c cat \"/a "
+         "b\"} "
+         "/a b{cat /a b}");
     /* The strings of the call come after. */
     READ("{\"where\":\"a/b\",\"command\":\"ls x\"}", "{ls x} | #/x{ls x} #/a/b");
     READ("{\"command\":\"ls\",\"path\":\"p\"}", "#/p{ls}");

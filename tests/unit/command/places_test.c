@@ -99,13 +99,16 @@ static void test_trees(void)
     trees("ls x", "|");
     trees("rm -rf x", "names entries hidden |x");
     trees("/usr/bin/find . -name y", "names hidden here |y");
-    trees("rg x", "names entries here |x");
-    trees("rg --hidden x", "names entries hidden here |x");
-    trees("rg -uu x", "names entries hidden here |x");
-    trees("rg -. x", "names entries hidden here |x");
-    trees("fd x", "names here |x");
+    trees("rg x", "names entries here |");
+    trees("rg -n x y", "names entries here |y");
+    trees("rg --files x", "names entries here |x");
+    trees("rg x $X", "names entries here |$X");
+    trees("rg --hidden x", "names entries hidden here |");
+    trees("rg -uu x", "names entries hidden here |");
+    trees("rg -. x", "names entries hidden here |");
+    trees("fd x", "names here |");
     trees("grep x y", "names entries hidden |y");
-    trees("grep -rn x", "names entries hidden here |x");
+    trees("grep -rn x", "names entries hidden here |");
     trees("grep --recursive", "names entries hidden here |");
     trees("egrep -R x -- y", "names entries hidden here |y");
 }
