@@ -35,9 +35,9 @@ static bool looks_like_path(struct slice text, uint32_t context)
 
 #define NO_CANDIDATE (CONTEXT_COMMAND | CONTEXT_URL | CONTEXT_NO_PATH | CONTEXT_PROSE)
 
-static bool is_path_argument(uint32_t context)
+static bool is_path_argument(struct slice text, uint32_t context)
 {
-    return (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0;
+    return (context & CONTEXT_PATH) != 0 && ((context & CONTEXT_URI) == 0 || path_is_uri(text));
 }
 
 static bool is_candidate(struct slice text, uint32_t context)
@@ -348,7 +348,7 @@ static bool add_host(struct scratch *scratch, uint32_t context, uint32_t value, 
 static bool add_string(struct scratch *scratch, uint32_t context, uint32_t value, struct slice text,
                        bool inner)
 {
-    bool argument = !inner && is_path_argument(context);
+    bool argument = !inner && is_path_argument(text, context);
     bool candidate = !argument && is_candidate(text, inner ? context & ~(uint32_t)CONTEXT_PATH : context);
     if (scratch->needs.aside_hosts && !add_host(scratch, context, value, text, inner)) {
         return false;
@@ -397,11 +397,10 @@ static bool add_level(struct scratch *scratch, const struct item *item, struct s
     if (!add_string(scratch, item->context, item->value, text, false)) {
         return false;
     }
-    bool argument = is_path_argument(item->context);
     if (level == 0 && !add_json_text(scratch, item->context, item->value, text)) {
         return false;
     }
-    if (!argument || !walk_array_text(scratch, text, level, &doc) || doc == NULL) {
+    if (!walk_array_text(scratch, text, level, &doc) || doc == NULL) {
         return scratch->fault == READINGS_OK;
     }
     const struct json_value *root = json_root(doc), *v;

@@ -205,8 +205,7 @@ static bool take_path(struct scratch *scratch, struct slice text, uint32_t conte
         .to = &scratch->paths,
         .aside = scratch->needs.aside_paths ? &scratch->aside : NULL,
         .tree = tree ? &scratch->tree : NULL,
-        .aside_tree =
-            below && (context & CONTEXT_PATH) != 0 && (context & CONTEXT_URI) == 0 ? &scratch->tree : NULL,
+        .aside_tree = below && plain ? &scratch->tree : NULL,
     };
     return starts_of_call(scratch, &starts) && (!uri || places_add_uri(scratch, &origin, text)) &&
            (!plain || places_add_plain(scratch, &origin, starts, text));

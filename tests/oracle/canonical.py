@@ -2,6 +2,8 @@
 import os
 import stat
 
+from . import names
+
 LONGEST = 4095  # bytes of a string, and of a canonical path
 MOST_LINKS = 40
 
@@ -181,7 +183,7 @@ def joined(prefix, rest):
 def from_uri(text):
     """A `file:` URI (leading white space already taken off) to the path that it names."""
     rest = text[len(b"file:"):]
-    if any(char in text for char in b"?#\\\0\t\n\r") or text[-1] <= 0x20:
+    if any(char in text for char in b"?#\\\0\t\n\r") or text.decode("utf-8")[-1] in names.TRIMMED:
         raise Unreadable("a byte that a file URI may not hold, or not there")
     if rest.startswith(b"//localhost/"):
         rest = rest[len(b"//localhost"):]

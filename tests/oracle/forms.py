@@ -24,7 +24,7 @@ def fits(text):
 
 def starts_as_uri(text):
     """The URI without the white space before it if the string begins with `file:`, tabs and line ends ignored."""
-    left = text.lstrip(names.WHITE_SPACE + "".join(map(chr, range(0x21))))
+    left = text.lstrip(names.TRIMMED)
     scheme = left.translate(dict.fromkeys(b"\t\n\r"))[:5]
     return left if names.ascii_lower(scheme) == "file:" else None
 
@@ -124,13 +124,13 @@ def fill_anywhere(text, world):
 
 def trimmed(text):
     """What a text is without white space at its ends, and without a pair of quotes around it."""
-    out, left = [], text.strip(names.WHITE_SPACE)
+    out, left = [], text.strip(names.TRIMMED)
     if left != text:
         out.append(left)
     if len(left) >= 2 and left[0] == left[-1] and left[0] in "\"'`":
         out.append(left[1:-1])
-        if left[1:-1].strip(names.WHITE_SPACE) != left[1:-1]:
-            out.append(left[1:-1].strip(names.WHITE_SPACE))
+        if left[1:-1].strip(names.TRIMMED) != left[1:-1]:
+            out.append(left[1:-1].strip(names.TRIMMED))
     return out
 
 

@@ -16,6 +16,8 @@ BLANKS = " \t"
 # What Unicode calls white space.
 WHITE_SPACE = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\u00a0\u1680" + "".join(map(chr, range(0x2000, 0x200b))) + \
     "\u2028\u2029\u202f\u205f\u3000"
+# What the trimming functions of some language take away.
+TRIMMED = WHITE_SPACE + "".join(map(chr, range(0x21))) + "\x7f\ufeff"
 
 # Strings under these are prose, values of others, or texts of other languages: no places.
 NO_PLACE_WORDS = set(("header label params properties value content contents text body message messages title description "

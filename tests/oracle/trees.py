@@ -135,7 +135,8 @@ def as_expression(wanted):
                 continue
             inner = text[at:end]
             negated = inner[:1] in ("!", "^")
-            out += "[" + ("^" if negated else "") + _set(inner[1:] if negated else inner) + "]"
+            # What locale it is read in is not known: any character beyond ASCII may be meant.
+            out += "(?:[^\\x00-\\x7f]|[" + ("^" if negated else "") + _set(inner[1:] if negated else inner) + "])"
             at = end + 1
         else:
             out += re.escape(char)
