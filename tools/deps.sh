@@ -10,7 +10,8 @@ log=deps.log
 # One list a purpose, each with all of the one before it. `packages` is what Debian calls them.
 # zlib and zstd: the static libcrypto of newer releases needs them. libcurl: for notices by webhook.
 packages="gcc libc6-dev meson ninja-build pkg-config python3 scdoc libuv1-dev libssl-dev libsqlite3-dev
-	libutf8proc-dev libcurl4-openssl-dev libncurses-dev libseccomp-dev libwslay-dev zlib1g-dev libzstd-dev"
+	libutf8proc-dev libcurl4-openssl-dev libncurses-dev libseccomp-dev libwslay-dev
+	libmicrohttpd-dev libfido2-dev zlib1g-dev libzstd-dev"
 case $need in
 build) ;;
 list) echo $packages; exit 0 ;;

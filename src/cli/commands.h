@@ -15,6 +15,7 @@
     EACH(bench) \
     EACH(check) \
     EACH(confine) \
+    EACH(console) \
     EACH(deny) \
     EACH(diff) \
     EACH(dismiss) \

@@ -255,6 +255,14 @@ void people_drop(struct people *people, const struct vote *vote, const char *why
 /* Appends the operating system's name of the user who runs this process, or uid:N. */
 void people_own_name(struct buf *ret_name);
 
+/* Journals an event of a surface's own, such as who has signed in. Best effort: it changes nothing. False when it could
+ * not be written. */
+bool people_note(struct people *people, const struct event *event);
+
+/* Whether anything may have changed in the store since this last said so: then look. Cheap enough to ask ten times a
+ * second. */
+bool people_may_have_changed(struct people *people);
+
 /* Counts the answer of an identity that was authenticated: what people_take_answer ends in. STORE_NONE: no such request waits (people_last says what became of it). */
 MUST_USE enum store_result people_vote(struct people *people, const struct vote *vote,
                                        struct people_answer *ret_answer, struct buf *ret_error);

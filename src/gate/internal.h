@@ -62,8 +62,8 @@ MUST_USE bool ledger_commit(struct ledger *ledger, const struct request *request
                             struct buf *ret_error);
 
 /* Ends requests that have waited too long, and withdraws those whose gate has ended: transactions of their own,
- * journalled. */
-void ledger_sweep(struct ledger *ledger, struct times now);
+ * journalled. Whether it ended any. */
+bool ledger_sweep(struct ledger *ledger, struct times now);
 
 /* Withdraws what waits and is held by the gate of this name, which ends. */
 void ledger_withdraw_all(struct ledger *ledger, const char *holder);

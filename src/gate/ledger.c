@@ -260,14 +260,14 @@ bool ledger_commit(struct ledger *ledger, const struct request *requests, size_t
 
 /* Ends requests in a transaction of its own, with an event for each. What cannot be journalled does not happen; the
  * next sweep tries again. */
-static void end_requests(struct ledger *ledger, struct times now, const struct slice *holder)
+static bool end_requests(struct ledger *ledger, struct times now, const struct slice *holder)
 {
     struct request *ended = NULL;
     size_t count = 0;
     struct buf error;
     struct arena arena; /* its own: the caller is in the middle of something */
     if (!store_begin(ledger->store)) {
-        return;
+        return false;
     }
     buf_init_message(&error, MESSAGE_BYTES);
     arena_init(&arena, 0);
@@ -282,6 +282,7 @@ static void end_requests(struct ledger *ledger, struct times now, const struct s
     }
     buf_finish(&error);
     arena_finish(&arena);
+    return done;
 }
 
 void ledger_withdraw_all(struct ledger *ledger, const char *holder)
@@ -297,7 +298,7 @@ void ledger_withdraw_all(struct ledger *ledger, const char *holder)
     if (store_holders(ledger->store, &arena, &holders, &count) == STORE_DONE) {
         for (size_t i = 0; i < count; i++) {
             if (slice_eq(holders[i], name)) {
-                end_requests(ledger, times_now(), &name);
+                (void)end_requests(ledger, times_now(), &name);
             }
         }
     }
@@ -305,29 +306,29 @@ void ledger_withdraw_all(struct ledger *ledger, const char *holder)
 }
 
 /* A gate that was killed has withdrawn nothing: whoever looks next does. */
-static void withdraw_of_the_dead(struct ledger *ledger, struct times now)
+static bool withdraw_of_the_dead(struct ledger *ledger, struct times now)
 {
     struct slice *holders = NULL;
     size_t count = 0;
     struct arena arena;
+    bool ended = false;
     arena_init(&arena, 0);
     if (store_holders(ledger->store, &arena, &holders, &count) == STORE_DONE) {
         for (size_t i = 0; i < count; i++) {
             if (!registry_is_alive(ledger->dir, holders[i])) {
-                end_requests(ledger, now, &holders[i]);
+                ended = end_requests(ledger, now, &holders[i]) || ended;
             }
         }
     }
     arena_finish(&arena);
+    return ended;
 }
 
-void ledger_sweep(struct ledger *ledger, struct times now)
+bool ledger_sweep(struct ledger *ledger, struct times now)
 {
     if (ledger->store == NULL) {
-        return;
+        return false;
     }
-    if (store_sweep_due(ledger->store, now)) {
-        end_requests(ledger, now, NULL);
-    }
-    withdraw_of_the_dead(ledger, now);
+    bool swept = store_sweep_due(ledger->store, now) && end_requests(ledger, now, NULL);
+    return withdraw_of_the_dead(ledger, now) || swept;
 }

@@ -2,11 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "gate/internal.h"
+
+#define SWEEP_EVERY_NS 1000000000u
 
 struct people {
     struct ledger *ledger; /* `own`, or one that is shared */
     struct ledger own;
+    uint64_t swept_ns; /* when people_may_have_changed looked for what has ended last */
+    bool changed;      /* by this process since people_may_have_changed said so last */
 };
 
 struct people *people_open(const char *state_dir, struct buf *ret_error)
@@ -90,9 +95,16 @@ static void note_dropped(struct ledger *ledger, const struct vote *vote, const c
     buf_finish(&error);
 }
 
-static bool begin(struct ledger *ledger, struct times now, struct buf *ret_error)
+/* Ends what is over. What this process ends itself does not look like a change to it. */
+static void people_sweep(struct people *people, struct times now)
 {
-    ledger_sweep(ledger, now);
+    people->changed = ledger_sweep(people->ledger, now) || people->changed;
+}
+
+static bool begin(struct people *people, struct times now, struct buf *ret_error)
+{
+    struct ledger *ledger = people->ledger;
+    people_sweep(people, now);
     arena_reset(&ledger->arena);
     if (store_begin(ledger->store)) {
         return true;
@@ -113,13 +125,14 @@ enum store_result people_vote(struct people *people, const struct vote *given,
     struct ledger *ledger = people->ledger;
     struct times now = times_now();
     *ret_answer = (struct people_answer){0};
-    if (!begin(ledger, now, ret_error)) {
+    if (!begin(people, now, ret_error)) {
         return STORE_FAILED;
     }
     enum store_result result = vote(ledger, given, now, ret_answer, ret_error);
     if (result != STORE_DONE) {
         take_back(ledger);
     }
+    people->changed = people->changed || result == STORE_DONE;
     if (result == STORE_NONE) {
         note_dropped(ledger, given, "no such request waits");
     } else if (result == STORE_TWICE) {
@@ -133,10 +146,34 @@ void people_drop(struct people *people, const struct vote *vote, const char *why
     note_dropped(people->ledger, vote, why);
 }
 
+bool people_note(struct people *people, const struct event *event)
+{
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool written = journal_stage(people->ledger->journal, event) &&
+                   journal_commit(people->ledger->journal, false, &error);
+    buf_finish(&error);
+    return written;
+}
+
+bool people_may_have_changed(struct people *people)
+{
+    uint64_t now = clock_mono_ns();
+    bool moved = store_changed(people->ledger->store) || people->changed;
+    people->changed = false;
+    if (now - people->swept_ns >= SWEEP_EVERY_NS) {
+        people->swept_ns = now;
+        people_sweep(people, times_now());
+        moved = moved || people->changed;
+        people->changed = false;
+    }
+    return moved;
+}
+
 bool people_waiting(struct people *people, struct request **ret_requests, size_t *ret_count,
                     struct buf *ret_error)
 {
-    ledger_sweep(people->ledger, times_now());
+    people_sweep(people, times_now());
     arena_reset(&people->ledger->arena);
     if (store_waiting(people->ledger->store, &people->ledger->arena, ret_requests, ret_count) == STORE_DONE) {
         return true;
@@ -159,7 +196,7 @@ enum store_result people_last(struct people *people, struct slice code, struct r
                               struct buf *ret_error)
 {
     struct ledger *ledger = people->ledger;
-    ledger_sweep(ledger, times_now());
+    people_sweep(people, times_now());
     arena_reset(&ledger->arena);
     enum store_result result = store_last_of_code(ledger->store, code, &ledger->arena, ret_request);
     if (result == STORE_FAILED) {
@@ -208,7 +245,7 @@ enum store_result people_revoke(struct people *people, int64_t id, struct slice 
     struct ledger *ledger = people->ledger;
     struct times now = times_now();
     struct grant grant;
-    if (!begin(ledger, now, ret_error)) {
+    if (!begin(people, now, ret_error)) {
         return STORE_FAILED;
     }
     enum store_result result = store_revoke(ledger->store, id, now, &ledger->arena, &grant);
@@ -222,5 +259,6 @@ enum store_result people_revoke(struct people *people, int64_t id, struct slice 
     if (result != STORE_DONE) {
         take_back(ledger);
     }
+    people->changed = people->changed || result == STORE_DONE;
     return result;
 }

@@ -1,0 +1,280 @@
+// http.mjs --callgate PROGRAM: the page without a browser: who is let in, what is refused and journalled, answers, what a
+// slow or greedy client can do. Ends with 'N passed, N failed'.
+import fs from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { Gate, Page, Place, ask, check, cleanUp, end, later, signIn, sleep, until } from "./lib.mjs";
+
+const refusals = (place) => place.events().filter((event) => event.kind === "console.refused").map((event) => event.detail.why);
+
+// ---- Who is let in ----
+{
+  const place = new Place(), gate = new Gate(place, { server: "fs" }), page = await new Page(place).start();
+  check("it prints a link that says localhost", /^http:\/\/localhost:\d+\/#link=[\w-]{43}$/.test(page.link), page.link);
+  check("console.json is the user's alone", (fs.statSync(path.join(place.state, "console.json")).mode & 0o777) === 0o600);
+  check("no link stands in console.json", !fs.readFileSync(path.join(place.state, "console.json"), "utf8").includes(page.link.split("=")[1]));
+  const index = await ask(page, "/");
+  check("the page is there", index.status === 200 && index.text.includes("/app.js"), index.text);
+  const policy = index.headers["content-security-policy"];
+  check("its policy allows nothing but its own files", policy.includes("default-src 'none'") && policy.includes("script-src 'self'") && !/unsafe|\*|https?:/.test(policy) && policy.includes("frame-ancestors 'none'"), policy);
+  check("it is not sniffed, framed or told of", index.headers["x-content-type-options"] === "nosniff" && index.headers["x-frame-options"] === "DENY" && index.headers["referrer-policy"] === "no-referrer", index.headers);
+  check("nothing inline, nothing from elsewhere", !/<script>|style=|\son\w+=|https?:\/\//.test(index.text), index.text);
+  for (const name of ["app.js", "dom.js", "waiting.js", "record.js", "rules.js", "gates.js", "sign-in.js", "style.css"]) {
+    const file = await ask(page, "/" + name);
+    check(`${name} is there and names no other host`, file.status === 200 && !/https?:\/\/(?!www\.w3\.org\/2000\/svg)/.test(file.text), file.status);
+  }
+  check("a file that is not changed is not sent again", (await ask(page, "/app.js", { headers: { "If-None-Match": (await ask(page, "/app.js")).headers.etag } })).status === 304);
+  const texts = async (wanted) => JSON.parse((await ask(page, "/texts.json", { headers: { "Accept-Language": wanted } })).text).language;
+  check("texts by the browser's language", await texts("de-AT,en;q=0.5") === "de" && await texts("fr,en;q=0.5") === "en" && await texts("fr, de;q=0.8, en;q=0.5") === "de" && await texts("") === "en" && await texts("../x") === "en");
+  const all = await Promise.all(["en", "de"].map(async (one) => Object.keys(JSON.parse((await ask(page, `/texts/${one}.json`)).text)).sort()));
+  check("both languages have the same texts", JSON.stringify(all[0]) === JSON.stringify(all[1]), all[0].filter((key) => !all[1].includes(key)));
+  const weight = (await Promise.all(["/", "/app.js", "/dom.js", "/waiting.js", "/record.js", "/rules.js", "/gates.js", "/sign-in.js", "/style.css", "/texts.json"].map(async (one) => Buffer.byteLength((await ask(page, one)).text)))).reduce((a, b) => a + b);
+  check("the page weighs less than 100 kB", weight < 100000, weight);
+
+  for (const [what, where, more, status, why] of [
+    ["without a session", "/api/waiting", {}, 401, "no-session"],
+    ["with an old cookie", "/api/waiting", { headers: { Cookie: "callgate=AAAA" } }, 401, "old-cookie"],
+    ["of another host", "/api/waiting", { host: "evil.example" }, 403, "host"],
+    ["of another host's page", "/", { host: `evil.example:${page.port}` }, 403, "host"],
+    ["without a host", "/", { host: "" }, 403, "host"],
+    ["of another port", "/", { host: "localhost:1" }, 403, "host"],
+    ["of another origin", "/api/sign-in/link", { method: "POST", body: {}, origin: "http://evil.example" }, 403, "origin"],
+    ["of another port's origin", "/api/sign-in/link", { method: "POST", body: {}, origin: "http://localhost:1" }, 403, "origin"],
+    ["of another scheme's origin", "/api/sign-in/link", { method: "POST", body: {}, origin: `https://localhost:${page.port}` }, 403, "origin"],
+    ["of no origin", "/api/sign-in/link", { method: "POST", body: {}, origin: null }, 403, "origin"],
+    ["of the origin null", "/api/sign-in/link", { method: "POST", body: {}, origin: "null" }, 403, "origin"],
+    ["from another site", "/api/sign-in/link", { method: "POST", body: {}, headers: { "Sec-Fetch-Site": "same-site" } }, 403, "origin"],
+    ["read by another site", "/api/waiting", { headers: { "Sec-Fetch-Site": "cross-site" } }, 403, "origin"],
+    ["with a wrong link", "/api/sign-in/link", { method: "POST", body: { link: "A".repeat(43) } }, 403, "link"],
+    ["with an unknown account", "/api/sign-in/password", { method: "POST", body: { account: "eve", password: "long enough, surely" } }, 403, "password"],
+    ["with no passkey", "/api/sign-in/passkey", { method: "POST", body: { id: "AAAA" } }, 403, "passkey"],
+  ]) {
+    const before = refusals(place).length;
+    const answer = await ask(page, where, more);
+    const noted = await until(() => refusals(place).slice(before).includes(why), 2000);
+    check(`a request ${what}: ${status}, and an event`, answer.status === status && noted, [answer.status, answer.text, refusals(place)]);
+    await sleep(40);
+  }
+  for (const [what, where, more, status] of [
+    ["a form's body", "/api/sign-in/link", { method: "POST", raw: "link=x", headers: { "Content-Type": "application/x-www-form-urlencoded" } }, 415],
+    ["no JSON", "/api/sign-in/link", { method: "POST", raw: "{" }, 400],
+    ["a list", "/api/sign-in/link", { method: "POST", raw: "[]" }, 400],
+    ["another method", "/api/waiting", { method: "DELETE" }, 405],
+    ["a change by GET", "/api/answer", {}, 405],
+    ["a read by POST", "/api/waiting", { method: "POST", body: {} }, 405],
+    ["no such path", "/api/nothing", {}, 404],
+    ["a path out of the files", "/../../etc/passwd", {}, 404],
+    ["a file of the texts that is none", "/texts/xx.json", {}, 404],
+  ]) {
+    const answer = await ask(page, where, more);
+    check(`${what}: ${status}`, answer.status === status, [answer.status, answer.text]);
+  }
+
+  const me = await signIn(page);
+  check("the link signs in", me.answer.status === 200 && me.token && me.cookie, me.answer);
+  check("its cookie is for this page alone", /^callgate=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/.test(me.answer.headers["set-cookie"][0]), me.answer.headers);
+  check("it counts once", (await signIn(page)).answer.status === 403);
+  check("cookie and token let in", (await me.get("/api/waiting")).status === 200);
+  check("answers are not kept", (await me.get("/api/waiting")).headers["cache-control"] === "no-store");
+  check("the cookie alone does not read", (await ask(page, "/api/waiting", { headers: { Cookie: me.cookie } })).status === 403);
+  check("the cookie alone does not change", (await ask(page, "/api/answer", { method: "POST", body: {}, headers: { Cookie: me.cookie } })).status === 403);
+  check("the token alone is nothing", (await ask(page, "/api/waiting", { headers: { "X-Callgate": me.token } })).status === 401);
+  check("a token with one letter wrong is nothing", (await me.get("/api/waiting", { "X-Callgate": me.token.slice(0, -2) + "__" })).status === 403);
+  const other = await signIn(page, page.newLink());
+  check("a token of another session is nothing", (await me.get("/api/waiting", { "X-Callgate": other.token })).status === 403);
+  check("a stream needs both", (await ask(page, "/api/events", { headers: { Cookie: me.cookie } })).status === 403);
+  const session = (await me.get("/api/session")).json;
+  check("the session says who", session.person === (await import("node:os")).userInfo().username && session.way === "link" && !session.token, session);
+
+  // ---- Answers ----
+  const waits = async (name, args) => {
+    const id = gate.call(name, args);
+    const known = new Set((await me.get("/api/waiting")).json.requests.map((r) => r.code));
+    const r = await until(async () => (await me.get("/api/waiting")).json.requests.find((one) => one.tool === name && !done.has(one.number)));
+    done.add(r.number);
+    void known;
+    return [id, r, (await me.get("/api/request?code=" + r.code)).json];
+  };
+  const done = new Set();
+  const [a, ra, whole] = await waits("ask", { path: "../x", command: "cat a | sh", old_string: "one\n", new_string: "two\n" });
+  check("the list says what it is", ra.server === "fs" && ra.rule === "ask" && ra.needed === 1 && ra.expires > ra.created && ra.begin.includes("cat a"), ra);
+  check("the rule stands with its file and line", whole.where?.file === place.policy && whole.where.line > 1 && whole.where.effect === "require_approval", whole.where);
+  const lines = whole.lines.map(([kind, text]) => kind + text);
+  check("a command as the gate read it", lines.some((line) => line.startsWith("c") && line.includes("runs: sh")), lines);
+  check("an edit as a difference", lines.includes("-  - one") && lines.includes("+  + two"), lines);
+  check("the path that was judged", whole.paths.some((p) => p.path === path.join(path.dirname(place.top), "x") && !p.written), whole.paths);
+  check("unseen answers do not count", (await me.post("/api/answer", { code: ra.code, number: ra.number, yes: true, scope: "once", shown: "0".repeat(64) })).json.error === "unseen");
+  check("an answer to another number does not count", (await me.post("/api/answer", { code: ra.code, number: ra.number + 1, yes: true, scope: "once", shown: whole.shown })).json.error === "gone");
+  check("an answer without a scope does not count", (await me.post("/api/answer", { code: ra.code, number: ra.number, yes: true, shown: whole.shown })).status === 400);
+  check("an answer that is neither yes nor no does not count", (await me.post("/api/answer", { code: ra.code, number: ra.number, yes: "true", scope: "once", shown: whole.shown })).status === 400);
+  check("an answer of another origin does not count", (await ask(page, "/api/answer", { method: "POST", body: { code: ra.code, number: ra.number, yes: true, scope: "once", shown: whole.shown }, headers: me.headers, origin: "http://localhost:3000" })).status === 403);
+  check("still it waits", (await me.get("/api/waiting")).json.requests.length === 1 && !gate.ran(a));
+  const yes = await me.post("/api/answer", { code: ra.code, number: ra.number, yes: true, scope: "once", shown: whole.shown });
+  check("a yes, once", yes.json.result === "approved" && yes.json.scope === "once", yes.json);
+  check("and the call runs", await until(() => gate.ran(a)));
+  check("a second answer finds nothing", (await me.post("/api/answer", { code: ra.code, number: ra.number, yes: true, scope: "once", shown: whole.shown })).json.error === "gone");
+  check("how it ended is told", (await me.get("/api/request?code=" + ra.code)).json.state === "approved");
+  const [b, rb] = await waits("ask", { n: 2 });
+  const no = await me.post("/api/answer", { code: rb.code, number: rb.number, yes: false, because: "not \u202E today" });
+  check("a no with a reason", no.json.result === "refused" && await until(() => gate.denied(b)), no.json);
+  check("the reason is in the journal", place.events().some((event) => event.kind === "approval.vote" && event.detail.because?.includes("today")));
+  const [c, rc, wc] = await waits("ask", { n: 3 });
+  const [d, rd, wd] = await waits("ask", { n: 4 });
+  const again = (await me.get("/api/request?code=" + rc.code)).json;
+  check("what else a yes releases is told before", again.alsoRule.includes(rd.code) && again.alsoCall.length === 0 && wd.alsoRule.includes(rc.code), [again, wd.alsoRule]);
+  const rule = await me.post("/api/answer", { code: rc.code, number: rc.number, yes: true, scope: "session", shown: wc.shown });
+  check("and after", rule.json.also.join() === rd.code && await until(() => gate.ran(c) && gate.ran(d)), rule.json);
+  const grants = (await me.get("/api/grants")).json.grants;
+  check("the approval is listed", grants.length === 1 && grants[0].rule === "ask" && grants[0].scope === "session", grants);
+  check("and can be revoked", (await me.post("/api/revoke", { id: grants[0].id })).status === 200 && (await me.get("/api/grants")).json.grants.length === 0);
+  const [e, re, we] = await waits("ask_once", { n: 5 });
+  const narrow = await me.post("/api/answer", { code: re.code, number: re.number, yes: true, scope: "session", shown: we.shown });
+  check("never wider than the rule allows", narrow.json.scope === "once" && await until(() => gate.ran(e)), narrow.json);
+  const [f, rf, wf] = await waits("two", { n: 6 });
+  check("one of two", (await me.post("/api/answer", { code: rf.code, number: rf.number, yes: true, scope: "call", shown: wf.shown })).json.result === "counted");
+  check("the same person twice, from another session", (await other.post("/api/answer", { code: rf.code, number: rf.number, yes: true, scope: "call", shown: wf.shown })).json.error === "twice" && !gate.ran(f));
+  check("the terminal is the same person", place.cli(["approve", rf.code]).status === 1 && !gate.ran(f));
+
+  // ---- The record ----
+  gate.call("secret", { password: "hunter2hunter2", n: 1 });
+  await until(() => place.events().some((event) => event.kind === "policy.deny" && event.toolName === "secret"));
+  const denied = (await me.get("/api/record?outcome=deny&tool=SECRET")).json.events;
+  check("the record finds a denial", denied.length === 1 && denied[0].rule === "no-secrets" && denied[0].reason === "secrets stay here" && !JSON.stringify(denied).includes("hunter2"), denied);
+  const event = (await me.get("/api/event?seq=" + denied[0].seq)).json;
+  check("one call's events stand together", event.event.kind === "policy.deny" && event.joined.some((one) => one.kind === "policy.deny.context_stripped"), event.joined);
+  const why = (await me.post("/api/explain", { call: { tool: event.event.toolName, server: event.event.server, input: event.event.input } })).json;
+  check("and why", why.decision?.rule === "no-secrets" && why.readings.length > 0, why);
+  const held = (await me.get("/api/record?outcome=require&rule=two")).json.events[0];
+  check("votes stand with their request", (await me.get("/api/event?seq=" + held.seq)).json.joined.some((one) => one.kind === "approval.vote"));
+  const some = (await me.get("/api/record?kind=all&limit=3")).json;
+  const rest = (await me.get("/api/record?kind=all&limit=3&before=" + some.next)).json;
+  check("older ones follow without a gap", some.events.length === 3 && rest.events[0].seq === some.events[2].seq - 1, [some.next, rest.events[0]]);
+  const sums = (await me.get("/api/chart?hours=1")).json.counts.reduce((sum, three) => sum.map((n, i) => n + three[i]), [0, 0, 0]);
+  check("the chart counts", sums[0] >= 4 && sums[1] >= 1 && sums[2] >= 6, sums);
+  const chain = await until(async () => { const one = (await me.get("/api/chain")).json; return one.state !== "looking" && one; });
+  check("the chain holds", chain.state === "holds" && chain.last > 10, chain);
+
+  // ---- Rules and gates ----
+  const rules = (await me.get("/api/rules")).json;
+  check("rules in their order, with hits", rules.current && rules.rules.map((one) => one.rule).join() === "no-secrets,ask,ask-call,ask-once,two,edits,free" && rules.rules[0].deny === 1, rules.rules?.map((one) => [one.rule, one.deny]));
+  const gates = (await me.get("/api/gates")).json.gates;
+  check("the gate is there", gates.length === 1 && gates[0].pid === gate.process.pid && gates[0].policy.rules === 7, gates);
+  const text = JSON.stringify({ rules: JSON.parse(fs.readFileSync(place.policy)).rules.map((one) => (one.id === "no-secrets" ? { ...one, effect: "auto_approve", reason: undefined } : one)) });
+  const difference = (await me.post("/api/difference", { file: place.policy, text })).json;
+  check("a weaker policy is told", difference.classes?.some((one) => one.weaker && one.from.rule === "no-secrets"), difference);
+  check("one that does not load is told", (await me.post("/api/difference", { file: place.policy, text: '{"rules": 1}' })).json.failed?.includes("rules"));
+  check("no file was written", !fs.readFileSync(place.policy, "utf8").includes('"auto_approve", "reason"'));
+  check("what is no call is told", (await me.post("/api/explain", { call: "{" })).json.failed);
+
+  // ---- Signing out ----
+  check("signing out", (await other.post("/api/sign-out", {})).status === 200 && (await other.get("/api/waiting")).status === 401);
+  check("the others stay", (await me.get("/api/waiting")).status === 200);
+  check("a second page of one state directory does not start", await new Page(place).start().then((second) => second.process.exitCode === 2 && second.log.includes("runs already")));
+  check("it ends when it is told", await page.stop() === 0, page.log);
+  check("nothing secret was said", !page.log.includes(me.token) && !page.log.includes("hunter2"), page.log);
+  check("the journal verifies", place.cli(["journal", "verify"]).status === 0 || place.cli(["journal", "verify", path.join(place.state, "journal.jsonl")]).status === 0);
+  await page.start();
+  check("a session of before does not count after", (await me.get("/api/waiting")).status === 401);
+  gate.stop();
+  await page.stop();
+}
+
+// ---- People, passwords ----
+{
+  const place = new Place();
+  place.people();
+  const gate = new Gate(place), page = await new Page(place).start();
+  check("an account that nobody has gets no password", place.cli(["console", "password", "eve"], "correct horse battery\n").status === 2);
+  check("a short password is none", place.cli(["console", "password", "bob"], "short\n").status === 2);
+  check("a password is set", place.cli(["console", "password", "bob"], "correct horse battery\n").status === 0);
+  const kept = fs.readFileSync(path.join(place.state, "console.json"), "utf8");
+  check("its hash is kept, not the password", !kept.includes("correct") && kept.includes('"scrypt"'), kept);
+  check("the list says so", place.cli(["console", "accounts"]).stdout.startsWith("bob  password  0 passkeys"), place.cli(["console", "accounts"]).stdout);
+  const enter = (account, password) => ask(page, "/api/sign-in/password", { method: "POST", body: { account, password } });
+  const bob = await enter("bob", "correct horse battery");
+  check("bob signs in", bob.status === 200 && bob.json.person === "bob" && bob.json.way === "password", bob.json);
+  check("not with another password", (await enter("bob", "correct horse batterz")).status === 403);
+  check("not with none", (await enter("bob", "")).status === 403);
+  check("not another account", (await enter("ada", "correct horse battery")).status === 403);
+  const headers = { Cookie: bob.headers["set-cookie"][0].split(";")[0], "X-Callgate": bob.json.token };
+  const ada = await signIn(page);
+  check("the link is ada's", ada.answer.json.person === "ada" && ada.answer.json.account === "ada", ada.answer.json);
+  const id = gate.call("two", { n: 1 });
+  const r = await until(async () => (await ada.get("/api/waiting")).json.requests[0]);
+  const shown = (await ada.get("/api/request?code=" + r.code)).json.shown;
+  const yes = { code: r.code, number: r.number, yes: true, scope: "call", shown };
+  check("ada is one of two", (await ada.post("/api/answer", yes)).json.result === "counted");
+  check("ada in a terminal is ada", place.cli(["approve", r.code]).status === 1);
+  check("bob is the other", (await ask(page, "/api/answer", { method: "POST", body: yes, headers })).json.result === "approved" && await until(() => gate.ran(id)));
+  check("both stand in the journal", ["ada", "bob"].every((name) => place.events().some((event) => event.kind === "approval.vote" && event.detail.by === name)));
+  const invited = await signIn(page, page.newLink("bob"));
+  check("a link for an account", invited.answer.json.person === "bob", invited.answer.json);
+  check("no link for an account that nobody has", page.newLink("eve") === "");
+  check("bob sets another password", (await invited.post("/api/password", { password: "another one, long" })).status === 200 && (await enter("bob", "another one, long")).status === 200 && (await enter("bob", "correct horse battery")).status === 403);
+  check("a page's password has twelve characters", (await invited.post("/api/password", { password: "elevenchars" })).status === 400);
+  place.people([{ name: "ada", page: "ada", user: (await import("node:os")).userInfo().username }, { name: "carl", page: "carl", rules: ["other"] }]);
+  check("who is taken off people.json is out at once", (await ask(page, "/api/waiting", { headers })).status === 401);
+  const carl = await signIn(page, page.newLink("carl"));
+  const second = gate.call("ask", { n: 9 });
+  const asked = await until(async () => (await carl.get("/api/waiting")).json.requests.find((one) => one.tool === "ask"));
+  const seen = (await carl.get("/api/request?code=" + asked.code)).json.shown;
+  check("who may not answer this rule is told so", (await carl.post("/api/answer", { code: asked.code, number: asked.number, yes: true, scope: "once", shown: seen })).json.error === "forbidden" && !gate.ran(second));
+  check("and it is in the journal", place.events().some((event) => event.kind === "approval.dropped"));
+  fs.writeFileSync(place.peopleFile, "{");
+  check("a people.json that does not load lets nobody in", (await carl.get("/api/waiting")).status === 401 || (await carl.post("/api/answer", { code: asked.code, number: asked.number, yes: true, scope: "once", shown: seen })).status >= 400);
+  place.people();
+  let often = 0;
+  for (let i = 0; i < 14; i++) often += (await enter("bob", "wrong password " + i)).status === 429;
+  check("whoever tries too often waits", often > 0, often);
+  check("the password can be forgotten", place.cli(["console", "forget", "bob"]).status === 0 && place.cli(["console", "accounts"]).stdout.includes("Nobody"));
+  gate.stop();
+  await page.stop();
+}
+
+// ---- Greedy clients ----
+{
+  const place = new Place(), gate = new Gate(place), page = await new Page(place).start();
+  const me = await signIn(page);
+  await me.get("/api/waiting");
+  const open = [];
+  later(() => open.forEach((socket) => socket.destroy()));
+  const connect = (first) => new Promise((done) => {
+    const socket = net.connect(page.port, "127.0.0.1", () => { socket.write(first); done(socket); });
+    socket.on("error", () => done(socket));
+    socket.on("data", () => {});
+    open.push(socket);
+  });
+  const head = `Host: localhost:${page.port}\r\nCookie: ${me.cookie}\r\nX-Callgate: ${me.token}\r\n`;
+  for (let i = 0; i < 20; i++) await Promise.all(Array.from({ length: 50 }, () => connect(`GET /api/events HTTP/1.1\r\n${head}\r\n`)));
+  check("a thousand streams: it is there for who comes", (await me.get("/api/waiting").catch((error) => ({ status: String(error) }))).status === 200);
+  const id = gate.call("ask", { n: 1 });
+  const r = await until(async () => (await me.get("/api/waiting")).json.requests[0]);
+  const shown = (await me.get("/api/request?code=" + r.code)).json.shown;
+  check("and answers count", (await me.post("/api/answer", { code: r.code, number: r.number, yes: true, scope: "once", shown })).json.result === "approved" && await until(() => gate.ran(id)));
+  for (const socket of open.splice(0)) socket.destroy();
+  await sleep(300);
+  // A body of 100 MB, said and unsaid.
+  const said = await connect(`POST /api/answer HTTP/1.1\r\n${head}Origin: http://localhost:${page.port}\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n`);
+  let heard = "";
+  said.on("data", (data) => { heard += data; });
+  const chunk = Buffer.alloc(1 << 20, "a");
+  for (let i = 0; i < 100 && !said.destroyed; i++) await new Promise((on) => (said.write(chunk, on) ? on() : said.once("drain", on).once("close", on)));
+  check("a body of 100 MB is refused", await until(() => heard.includes(" 413 ") || said.destroyed), heard.slice(0, 100));
+  const unsaid = await connect(`POST /api/answer HTTP/1.1\r\n${head}Origin: http://localhost:${page.port}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`);
+  heard = "";
+  unsaid.on("data", (data) => { heard += data; });
+  for (let i = 0; i < 30 && !unsaid.destroyed; i++) await new Promise((on) => { const more = unsaid.write("100000\r\n") && unsaid.write(chunk) && unsaid.write("\r\n"); more ? on() : unsaid.once("drain", on).once("close", on); });
+  if (!unsaid.destroyed) unsaid.write("0\r\n\r\n");
+  check("one of unsaid length, too", await until(() => heard.includes(" 413 ") || unsaid.destroyed), heard.slice(0, 100));
+  check("a header of a megabyte is refused", await until(async () => { const s = await connect(`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${"a".repeat(1 << 20)}\r\n\r\n`); return new Promise((on) => { s.on("close", () => on(true)); setTimeout(() => on(true), 3000); }); }));
+  // Somebody who never asks and somebody who never reads.
+  for (let i = 0; i < 100; i++) await connect("GET / HT");
+  check("who never asks keeps nobody out", (await me.get("/api/waiting")).status === 200);
+  if (!process.argv.includes("--sanitized")) check("in less than 100 MB", page.rss() < 100000, page.rss());
+  const last = gate.call("free", {});
+  check("the gate does not notice", await until(() => gate.ran(last)));
+  gate.stop();
+  check("and it ends", await page.stop() === 0);
+}
+await cleanUp();
+end();
