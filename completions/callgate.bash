@@ -29,6 +29,7 @@ _callgate() {
 		return ;;
 	journal) COMPREPLY=($(compgen -W 'show verify head rotate' -- "$cur")); return ;;
 	state) COMPREPLY=($(compgen -W 'backup restore' -- "$cur")); return ;;
+	console) COMPREPLY=($(compgen -W 'link password accounts forget' -- "$cur")); return ;;
 	hook) COMPREPLY=($(compgen -W "$hosts install uninstall" -- "$cur")); return ;;
 	install | uninstall) [[ $command == hook ]] && COMPREPLY=($(compgen -W "$hosts" -- "$cur")); return ;;
 	esac
