@@ -346,6 +346,7 @@ static struct outcome judge(void *self, const struct call *call, const struct he
     }
     buf_reset(&r->out);
     buf_slice(&r->out, buf_slice_of(&r->notes));
+    r->out.failed = r->out.failed || !buf_ok(&r->notes);
     buf_reset(&r->notes);
     write_call(r, call, prior, wanted_code, may_hold);
     struct outcome outcome = take_answer(r);
@@ -365,25 +366,22 @@ static struct outcome judge_unreadable(void *self, uint32_t cause, struct slice 
     if (known && came->bytes.ptr == NULL) {
         memcpy(hash, came->hash, sizeof(hash));
     }
-    if (ready(r)) {
-        buf_reset(&r->out);
-        size_t began = frame_begin(&r->out, FRAME_UNREADABLE);
-        put_u32(&r->out, cause);
-        put_text(&r->out, tool);
-        put_text(&r->out, phrase);
-        put_u8(&r->out, known);
-        buf_bytes(&r->out, hash, sizeof(hash));
-        put_u64(&r->out, known ? (came->bytes.ptr != NULL ? came->bytes.len : came->length) : 0);
-        put_text(&r->out, defaults->server);
-        put_text(&r->out, defaults->channel);
-        put_text(&r->out, defaults->thread);
-        put_u8(&r->out, (uint8_t)defaults->actor);
-        frame_end(&r->out, began);
-        struct outcome outcome = take_answer(r);
-        outcome.kind = OUTCOME_DENY;
-        return outcome;
-    }
-    return (struct outcome){.kind = OUTCOME_DENY, .cause = cause, .denial = DENIAL_UNREADABLE};
+    /* A deny whatever the broker says: it goes with the next question, or with the commit. A turn may have thousands. */
+    size_t began = frame_begin(&r->notes, FRAME_UNREADABLE);
+    put_u32(&r->notes, cause);
+    put_text(&r->notes, tool);
+    put_text(&r->notes, phrase);
+    put_u8(&r->notes, known);
+    buf_bytes(&r->notes, hash, sizeof(hash));
+    put_u64(&r->notes, known ? (came->bytes.ptr != NULL ? came->bytes.len : came->length) : 0);
+    put_text(&r->notes, defaults->server);
+    put_text(&r->notes, defaults->channel);
+    put_text(&r->notes, defaults->thread);
+    put_u8(&r->notes, (uint8_t)defaults->actor);
+    frame_end(&r->notes, began);
+    bool unreadable = cause == CAUSE_MALFORMED || cause == CAUSE_OVER_LIMIT;
+    return (struct outcome){
+        .kind = OUTCOME_DENY, .cause = cause, .denial = unreadable ? DENIAL_UNREADABLE : DENIAL_POLICY};
 }
 
 static void start_from(void *self, const struct path_base *base)

@@ -90,6 +90,8 @@ struct client {
     struct peer peer;
     bool approves; /* at the approving socket */
     bool greeted, closing;
+    bool staged;        /* events of its are staged that have no answer */
+    bool unrecorded;    /* such events could not be written: its next commit hears of it */
     struct buf in, out; /* what is not a whole frame yet; what is to be written */
     uint64_t since_ms;  /* since when it owes the rest of a frame, or its hello */
     struct shared_policy *policy;

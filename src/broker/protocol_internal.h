@@ -14,10 +14,10 @@
 #define FRAME_MOST     ((size_t)LIMIT_MESSAGE_BYTES * 2) /* a call, its names and where its paths start */
 
 enum frame_kind {
-    FRAME_HELLO = 1,  /* magic, version, terms → FRAME_WELCOME */
-    FRAME_WELCOME,    /* version, whether it may go on, lines for people */
-    FRAME_JUDGE,      /* a call → FRAME_OUTCOME */
-    FRAME_UNREADABLE, /* a message that is no call → FRAME_OUTCOME */
+    FRAME_HELLO = 1, /* magic, version, terms → FRAME_WELCOME */
+    FRAME_WELCOME,   /* version, whether it may go on, lines for people */
+    FRAME_JUDGE,     /* a call → FRAME_OUTCOME */
+    FRAME_UNREADABLE, /* a message that is no call: a deny, so there is no answer; FRAME_COMMIT tells whether it is recorded */
     FRAME_OUTCOME,
     FRAME_NOTE,     /* an event; no answer */
     FRAME_COMMIT,   /* → FRAME_DONE */

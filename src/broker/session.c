@@ -187,10 +187,19 @@ static void withdraw(struct client *client, int64_t number)
     }
 }
 
+/* What has no answer of its own is told by the next FRAME_COMMIT. */
+static bool commit(struct client *client)
+{
+    bool written = gate_commit(client->policy->gate);
+    client->unrecorded = client->unrecorded || (client->staged && !written);
+    client->staged = false;
+    return written;
+}
+
 /* Nothing is answered before it is in the journal: without, an allow is a deny. */
 static void answer_outcome(struct client *client, struct outcome outcome)
 {
-    if (!gate_commit(client->policy->gate) && outcome.kind == OUTCOME_ALLOW) {
+    if (!commit(client) && outcome.kind == OUTCOME_ALLOW) {
         outcome = (struct outcome){.kind = OUTCOME_DENY};
     }
     if (outcome.kind == OUTCOME_HELD && outcome.held.number != 0 &&
@@ -303,8 +312,9 @@ static bool on_unreadable(struct client *client, struct fields *fields)
         return false;
     }
     bool known = cause == CAUSE_MALFORMED || cause == CAUSE_OVER_LIMIT;
-    answer_outcome(client, gate_judge_unreadable(client->policy->gate, known ? cause : CAUSE_INTERNAL, tool,
-                                                 phrase, came_known ? &came : NULL, &defaults));
+    (void)gate_judge_unreadable(client->policy->gate, known ? cause : CAUSE_INTERNAL, tool, phrase,
+                                came_known ? &came : NULL, &defaults);
+    client->staged = true;
     return true;
 }
 
@@ -322,7 +332,8 @@ static void done(struct client *client, bool ok)
 /* Only kinds that surfaces have of their own: what decisions and people do is journalled by the door alone. */
 static bool is_surface_kind(const char *kind)
 {
-    static const char *const beginnings[] = {"mcp.", "relay.", "hook.", "call.", "host.", "system.server"};
+    static const char *const beginnings[] = {"mcp.",  "relay.", "hook.",        "call.",
+                                             "host.", "tools.", "system.server"};
     for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++) {
         if (strncmp(kind, beginnings[i], strlen(beginnings[i])) == 0) {
             return true;
@@ -358,6 +369,7 @@ static bool on_note(struct client *client, struct fields *fields)
         return false;
     }
     gate_note(client->policy->gate, &event);
+    client->staged = true;
     return true;
 }
 
@@ -368,7 +380,7 @@ static bool on_withdraw(struct client *client, struct fields *fields)
         return false;
     }
     withdraw(client, number);
-    done(client, gate_commit(client->policy->gate));
+    done(client, commit(client));
     return true;
 }
 
@@ -468,9 +480,12 @@ static bool take_frame(struct client *client, enum frame_kind kind, struct field
         return on_unreadable(client, fields);
     case FRAME_NOTE:
         return on_note(client, fields);
-    case FRAME_COMMIT:
-        done(client, gate_commit(client->policy->gate));
+    case FRAME_COMMIT: {
+        bool written = commit(client) && !client->unrecorded;
+        client->unrecorded = false;
+        done(client, written);
         return fields_end(fields);
+    }
     case FRAME_WITHDRAW:
         return on_withdraw(client, fields);
     case FRAME_RELOAD:
@@ -502,6 +517,9 @@ bool session_take(struct client *client)
             ok = take_frame(client, kind, &fields) && buf_ok(&client->out);
             taken += length;
         }
+    }
+    if (client->staged) {
+        (void)!commit(client); /* nobody else's events stand behind what this one never commits */
     }
     client->server->lines = NULL;
     buf_finish(&lines);

@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3 -I
 """with_broker.py ARG...: callgate for the suites that know nothing of a broker. `run`, `hook` and `relay` become clients
 of one: what is the broker's to say goes to `callgate serve`, which is started for their state directory, and the rest
 stays with them. Every other command is as it is. CALLGATE_REAL is put in place of the program's name by the build."""
 import hashlib
 import os
+import select
 import socket
-import subprocess
 import sys
 import time
 
@@ -62,6 +62,24 @@ def connects(path):
             return False
 
 
+def start(words):
+    """Starts a program that is nobody's child. A descriptor that is readable when it has ended."""
+    ended, lives = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        if os.fork() == 0:
+            null = os.open("/dev/null", os.O_RDWR)
+            for fd in (0, 1, 2):
+                os.dup2(null, fd)
+            os.set_inheritable(lives, True)
+            os.execv(words[0], words)
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(lives)
+    return ended
+
+
 def broker(state, serve):
     """The socket of a broker with these options, started when there is none. None: it does not start."""
     name = hashlib.sha256("\0".join([os.path.realpath(state), os.getcwd(), *serve]).encode()).hexdigest()[:16]
@@ -69,14 +87,15 @@ def broker(state, serve):
     for _ in range(3):
         if connects(path):
             return path
-        process = subprocess.Popen([CALLGATE, "serve", "--gate", path, "--idle", "2", "--quiet", *serve],
-                                   stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True)
-        until = time.monotonic() + 10
-        while time.monotonic() < until and process.poll() is None:
+        ended = start([CALLGATE, "serve", "--gate", path, "--idle", "2", "--quiet", *serve])
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
             if connects(path):
+                os.close(ended)
                 return path
-            time.sleep(0.005)
+            if select.select([ended], [], [], 0.005)[0]:
+                break
+        os.close(ended)
         # Another one of the same state directory, with other options, has it for two seconds more.
         time.sleep(2.5)
     return None
@@ -89,7 +108,10 @@ def main():
     path = broker(found[0], found[1]) if found else None
     if path is not None:
         argv = [argv[0], *found[2], "--gate", path, *found[3]]
-    os.execv(CALLGATE, [CALLGATE, *argv])
+    # As it came: Python may have added to its own.
+    with open("/proc/self/environ", "rb") as file:
+        environment = dict(pair.split(b"=", 1) for pair in file.read().split(b"\0") if b"=" in pair)
+    os.execve(CALLGATE, [CALLGATE, *argv], environment)
 
 
 main()

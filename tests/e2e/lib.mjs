@@ -1,6 +1,6 @@
 // What the end-to-end tests share: a tiny runner, the command in front of a server, and a raw peer.
 //
-// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--callgate PATH] [--clock PATH] [--only TEXT]
+// Each file is a program: `node FILE.mjs [--via gate|pass|direct] [--with broker] [--callgate PATH] [--clock PATH] [--only TEXT]
 // [--under sanitizers|valgrind]`.
 // It ends with a line `N passed, N failed` and exits 1 if anything failed, 77 if the npm packages are absent.
 import { spawn, spawnSync } from 'node:child_process';
@@ -25,6 +25,8 @@ function option(name, otherwise) {
 
 // via: what stands between client and server. `pass` proves that the client code survives a process between.
 export const via = option('via', 'gate');
+// broker: `--callgate` makes each `run` and `relay` a client of one (tests/broker/with_broker.py).
+export const broker = option('with', '') === 'broker';
 export const callgate = resolve(option('callgate', join(here, '../../build/callgate')));
 // clock: the library that puts a process's clocks forward (peers/clock.c).
 const clock = resolve(option('clock', join(here, '../../build/tests/e2e/clock.so')));

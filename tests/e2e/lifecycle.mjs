@@ -1,7 +1,7 @@
 // How a gate begins, reloads and ends, and what it leaves behind.
 import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assert, allowAll, cli, here, journals, run, servers, skip, test, under, until } from './lib.mjs';
+import { assert, allowAll, broker, cli, here, journals, run, servers, skip, test, under, until } from './lib.mjs';
 
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
 const allow = (id, match) => ({ id, effect: 'auto_approve', match });
@@ -186,6 +186,7 @@ test('the state directory: made 0700, files 0600; another’s mode is refused', 
     assert.equal(statSync(state).mode & 0o777, 0o700);
     for (const file of journals(state)) assert.equal(statSync(file).mode & 0o777, 0o600);
     await peer.close();
+    if (broker) return; // which has the directory open for a while yet, whatever becomes of its mode
     chmodSync(state, 0o755);
     const log = t.path('refused.log');
     const loose = cli('run', '--policy', t.policy(allowAll), '--state', state, '--', ...servers.recorder(log));
@@ -233,7 +234,7 @@ test('SIGHUP: a new auto_approve that weakens a deny is refused; the policy stay
     const status = t.cli('status');
     assert.equal(status.code, 0, status.stderr);
     assert.match(status.stdout, /some-write|refused/);
-    assert.match(status.stdout, new RegExp(`\\b${peer.pid}\\b`));
+    assert.match(status.stdout, broker ? /serve/ : new RegExp(`\\b${peer.pid}\\b`));
     // Put right, it is adopted.
     t.policy([deny('no-write', { tool: 'write' }), deny('no-echo', { tool: 'echo' })]);
     process.kill(peer.pid, 'SIGHUP');
