@@ -10,9 +10,11 @@
 #include "cli/journal/counted.h"
 #include "cli/options.h"
 #include "cli/policy/sarif.h"
+#include "cli/policy/upgrade.h"
 
 static const char usage[] =
-    "usage: callgate check [--format text|json|sarif] [--strict] --policy [TIER=]FILE...\n\n"
+    "usage: callgate check [--format text|json|sarif] [--strict] --policy [TIER=]FILE...\n"
+    "       callgate check --upgrade OLD... [--format text|json] --policy [TIER=]FILE...\n\n"
     "Loads policies and reports every error and warning, each at its place.\n\n"
     "  --policy [TIER=]FILE  a policy document; TIER: admin, user or workspace. Repeatable, in order\n"
     "  --format json|sarif   one JSON object on standard output; sarif: SARIF 2.1.0, for code scanning\n"
@@ -20,8 +22,12 @@ static const char usage[] =
     "  --strict              a warning, too, makes the exit code 1\n"
     "  --stats               warns of rules that never decided anything, by the journal of --state DIR\n"
     "  --since DATE          with --stats: that did not since then (2026-11-29, or with a time behind)\n"
-    "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
-    "Exit: 0 no error, 1 an error, 2 could not be done.\n";
+    "  --upgrade OLD...      names the calls that this release decides more strictly than the last. OLD: its "
+    "program,\n"
+    "                        which is asked, also about calls made up from the rules; a journal or a state\n"
+    "                        directory, whose calls are judged again; a file of calls, beside the program\n"
+    "  --cwd DIR, --home DIR, --root DIR  what relative paths and ~ start from\n\n"
+    "Exit: 0 no error, or no call decided more strictly; 1 one; 2 could not be done.\n";
 
 static void write_error_json(struct buf *buf, const struct finding *f)
 {
@@ -258,6 +264,7 @@ static void write_witnesses(struct buf *buf, const struct policy *policy, const 
 struct own {
     bool strict, stats, witness, sarif;
     const char *since;
+    struct option_list olds; /* --upgrade */
 };
 
 /* Everything that is found, and what was asked for beside it. */
@@ -348,6 +355,31 @@ static int check(struct options *options, const struct own *own)
     return code;
 }
 
+/* The release before: what --upgrade names, and the words behind it. */
+static int check_upgrade(struct options *options, const struct own *own)
+{
+    struct option_list olds = {0};
+    int code = EXIT_UNABLE;
+    olds.items = arena_array(&options->arena, own->olds.count + (size_t)options->argc, sizeof(*olds.items));
+    struct policy *policy = olds.items != NULL ? options_load_policy(&command_check, options) : NULL;
+    struct analysis *analysis =
+        policy != NULL ? analysis_create(policy, NULL, NULL, 0, &options->base) : NULL;
+    for (size_t i = 0; i < own->olds.count && analysis != NULL; i++) {
+        olds.items[olds.count++] = own->olds.items[i];
+    }
+    for (int i = 0; i < options->argc && analysis != NULL; i++) {
+        olds.items[olds.count++] = options->argv[i];
+    }
+    if (analysis != NULL) {
+        code = upgrade_check(options, policy, analysis, &olds);
+    } else if (policy != NULL) {
+        say("no memory");
+    }
+    analysis_destroy(analysis);
+    policy_destroy(policy);
+    return code;
+}
+
 /* 2026-11-29, or with a time behind as the journal writes it: then texts compare as times do. */
 static bool is_date(const char *text)
 {
@@ -370,12 +402,13 @@ static int run(int argc, char **argv)
     struct own own = {0};
     const char *format = "text";
     const struct option_spec specs[] = {
-        {"strict", OPTION_FLAG, &own.strict}, {"stats", OPTION_FLAG, &own.stats},
-        {"since", OPTION_VALUE, &own.since},  {"witness", OPTION_FLAG, &own.witness},
-        {"format", OPTION_VALUE, &format},    {"json", OPTION_FLAG, &options.json_asked},
+        {"strict", OPTION_FLAG, &own.strict},       {"stats", OPTION_FLAG, &own.stats},
+        {"since", OPTION_VALUE, &own.since},        {"witness", OPTION_FLAG, &own.witness},
+        {"upgrade", OPTION_LIST, &own.olds},        {"format", OPTION_VALUE, &format},
+        {"json", OPTION_FLAG, &options.json_asked},
     };
     int code = options_read(&options, &command_check, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            specs, 6);
+                            specs, sizeof(specs) / sizeof(*specs));
     if (code != -1) {
         return code;
     }
@@ -387,6 +420,11 @@ static int run(int argc, char **argv)
         code = usage_error(&command_check, "--since goes with --stats");
     } else if (own.since != NULL && !is_date(own.since)) {
         code = usage_error(&command_check, "--since is a date: 2026-11-29, or 2026-11-29T20:00:00.000Z");
+    } else if (own.olds.count > 0 && (own.sarif || own.strict || own.stats || own.witness)) {
+        code =
+            usage_error(&command_check, "--upgrade goes with --format text or json, and no other question");
+    } else if (own.olds.count > 0) {
+        code = check_upgrade(&options, &own);
     } else if (options.argc > 0) {
         code = usage_error(&command_check, "unexpected argument '%s'; policies are named with --policy",
                            options.argv[0]);
@@ -395,6 +433,7 @@ static int run(int argc, char **argv)
     } else {
         code = check(&options, &own);
     }
+    free(own.olds.items);
     options_finish(&options);
     return code;
 }
