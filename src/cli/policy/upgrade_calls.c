@@ -2,6 +2,8 @@
  * same said in other words, since that is where a release learns to read more. */
 #include "cli/policy/upgrade_internal.h"
 
+#include <string.h>
+
 #include "json/json.h"
 
 #define WORDS_MOST 4u /* of a witness's input that are said in other ways */
