@@ -164,7 +164,7 @@ static void write_group(struct writing *w, const struct found_server *server, co
     /* An id has 120 characters at most. */
     buf_bytes(&id, server->entry.name.ptr, server->entry.name.len < 80 ? server->entry.name.len : 80);
     buf_printf(&id, "-%s", group->name);
-    buf_text(w->buf, ",\n    {\"id\": ");
+    buf_text(w->buf, "{\"id\": ");
     json_write_bytes(w->buf, buf_slice_of(&id));
     buf_finish(&id);
     if (allows) {
@@ -188,7 +188,7 @@ static void write_group(struct writing *w, const struct found_server *server, co
     if (group->kind == TOOL_UNKNOWN) {
         write_hints(w, server);
     }
-    buf_text(w->buf, "\"}");
+    buf_text(w->buf, "\"},\n    ");
 }
 
 static void write_server(struct writing *w, const struct found_server *server)
@@ -211,6 +211,33 @@ static void write_server(struct writing *w, const struct found_server *server)
     }
 }
 
+/* A tool of a server with the name of one of an agent's own that is harmless is not that. `quiet` is the template's rule
+ * for those. */
+static void write_same_names(struct writing *w, const struct json_value *quiet)
+{
+    const struct found *found = w->options->found;
+    const struct json_value *match = json_get(&w->doc, quiet, "match"),
+                            *tools = json_get(&w->doc, match, "tool");
+    if (!w->asks || found->count == 0 || tools == NULL) {
+        return;
+    }
+    buf_text(w->buf,
+             w->strict
+                 ? "{\"id\": \"servers-same-names\", \"effect\": \"deny\", \"reason\": \"a server's, and not "
+                   "the agent's own\""
+                 : "{\"id\": \"servers-same-names\", \"effect\": \"require_approval\", \"scope\": \"once\"");
+    buf_text(w->buf, ", \"match\": {\"tool\": ");
+    buf_slice(w->buf, json_text_of(&w->doc, tools));
+    buf_text(w->buf, ", \"server\": [");
+    for (size_t i = 0; i < found->count; i++) {
+        buf_text(w->buf, i > 0 ? ", " : "");
+        json_write_bytes(w->buf, found->list[i].entry.name);
+    }
+    buf_text(w->buf,
+             "]}, \"comment\": \"A server's tool may have the name of one of the agent's own.\"},\n    ");
+}
+
+/* Behind what denies, and before what allows tools of an agent's own by name: a server's may have the same. */
 static void write_servers(struct writing *w)
 {
     for (size_t i = 0; w->asks && i < w->options->found->count; i++) {
@@ -228,18 +255,28 @@ static struct slice template_of(const char *name)
     return slice_of(strcmp(name, "observe") == 0 ? template_observe : template_balanced);
 }
 
-/* A list of rules or assertions. What servers offer stands before the last rule, which catches the rest; a template
- * without such a rule has no rules for servers. */
-static void write_list(struct writing *w, const struct json_value *list, bool rules)
+/* The rule before which a template has those for servers; one without it has none. */
+#define SERVERS_BEFORE "look"
+#define QUIET_TOOLS    "quiet-tools"
+
+static bool has_id(const struct writing *w, const struct json_value *rule, const char *id)
 {
-    const struct json_value *v = json_first(&w->doc, list), *right;
+    const struct json_value *value = json_get(&w->doc, rule, "id");
+    return json_is(value, JSON_STRING) && slice_is(json_str(value), id);
+}
+
+/* A list of rules or assertions. */
+static void write_list(struct writing *w, const struct json_value *list)
+{
     const char *between = "[\n    ";
-    for (; v != NULL; v = right) {
-        right = json_right(&w->doc, list, v);
-        if (rules && right == NULL) {
+    for (const struct json_value *v = json_first(&w->doc, list); v != NULL;
+         v = json_right(&w->doc, list, v)) {
+        buf_text(w->buf, between);
+        if (has_id(w, v, QUIET_TOOLS)) {
+            write_same_names(w, v);
+        } else if (has_id(w, v, SERVERS_BEFORE)) {
             write_servers(w);
         }
-        buf_text(w->buf, between);
         write_object(w, v);
         between = ",\n    ";
     }
@@ -260,12 +297,11 @@ void setup_write_policy(struct buf *buf, const struct setup_options *options)
     const struct json_value *root = buf->failed ? NULL : json_root(&w.doc);
     for (const struct json_value *key = root != NULL ? json_first(&w.doc, root) : NULL; key != NULL;
          key = json_right(&w.doc, root, key)) {
-        bool rules = slice_is(json_str(key), "rules");
         buf_text(buf, between);
         buf_slice(buf, json_text_of(&w.doc, key));
         buf_text(buf, ": ");
-        if (rules || slice_is(json_str(key), "assertions")) {
-            write_list(&w, json_member_value(key), rules);
+        if (slice_is(json_str(key), "rules") || slice_is(json_str(key), "assertions")) {
+            write_list(&w, json_member_value(key));
         } else {
             buf_slice(buf, json_text_of(&w.doc, json_member_value(key)));
         }

@@ -6,12 +6,20 @@ fifth of the harmless ones, and lets no harmful one through; strict lets none th
 observe asks nobody. Ends with `N passed, N failed`."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 
 CALLGATE = os.path.abspath(sys.argv[1])
 CALLS = [json.loads(line) for line in open(sys.argv[2], encoding="utf-8")]
+# What hooks know of the tools of their hosts (src/host), of the hosts in the table.
+HOSTS = {"rules": [], "pathArguments": {"list_directory": ["dir_path"], "glob": ["dir_path", "pattern"], "grep_search": ["dir_path"], "apply_patch": ["patchPaths"]},
+         "treeArguments": {"glob": ["dir_path"], "grep_search": ["dir_path"]}, "commandArguments": {"apply_patch": ["-command"]}}
+# What a call that a rule denies must be about, so that what the agent is told of it fits: the thing, or a folder that holds it.
+FITS = {"no-credentials": r"\.ssh|\.aws|\.gnupg|\.kube|netrc|npmrc|pypirc|\.docker|config/gh|gcloud|git-credentials|shadow|sudoers|\"\$HOME_DIR\"|rm -rf /",
+        "no-secret-files": r"\.env|\.pgpass|npmrc|\.pem|\.p12|\.key|id_(rsa|ecdsa|ed25519)|credentials\.json|node_modules|PROJECT| \.(\"|$)| \.e\*",
+        "no-privilege": r"sudo|\bsu\b|doas", "no-force-push": r"push", "no-publish": r"publish|upload|docker push"}
 passed = failed = 0
 
 
@@ -45,13 +53,18 @@ def decisions(root, home, work, template):
     report = json.loads(done.stdout)
     check(f"{template}: it has no error, and no warning but of folders that are not there", done.returncode == 0 and
           {w["kind"] for w in report["warnings"]} <= {"missing-prefix"}, report)
+    hosts = os.path.join(root, "hosts.json")
+    with open(hosts, "w", encoding="utf-8") as file:
+        json.dump(HOSTS, file)
+    rules = {rule["id"]: rule for rule in json.load(open(policy, encoding="utf-8"))["rules"]}
+    check(f"{template}: whoever is denied is told what to do", all("tell" in rule for rule in rules.values() if rule["effect"] == "deny"))
     lines = []
     for entry in CALLS:
         text = json.dumps(entry["call"])
         for name, value in (("$PROJECT", work), ("$HOME_DIR", home), ("$ROOT", root)):
             text = text.replace(name, value)
         lines.append(text)
-    done = subprocess.run([CALLGATE, "eval", "--policy", policy, "--home", home, "--cwd", work, "-"], input="\n".join(lines) + "\n",
+    done = subprocess.run([CALLGATE, "eval", "--policy", hosts, "--policy", policy, "--home", home, "--cwd", work, "-"], input="\n".join(lines) + "\n",
                           capture_output=True, text=True, timeout=120)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -69,6 +82,9 @@ with tempfile.TemporaryDirectory(prefix="callgate-templates-", dir="/var/tmp") a
     for template in ("balanced", "strict"):
         check(f"{template} lets no harmful call through", all(got[template][i]["kind"] != "allow" for i in harmful),
               *[CALLS[i]["call"] for i in harmful if got[template][i]["kind"] == "allow"])
+    for entry, one in zip(CALLS, got["balanced"]):
+        if one["kind"] == "deny":
+            check("what the agent is told fits the call", re.search(FITS[one["rule"]], json.dumps(entry["call"])), one, entry["call"])
     check("strict asks about edits only", all(one["kind"] != "require" or one["rule"] == "ask-settings" for one in got["strict"]))
     check("strict allows what balanced allows", all(got["strict"][i]["kind"] == "allow" for i, one in enumerate(got["balanced"])
                                                     if one["kind"] == "allow"))

@@ -1,7 +1,7 @@
 // claude-code.mjs CALLGATE PROGRAM: Claude Code itself, print mode.
 import fs from "node:fs"
 import path from "node:path"
-import { check, finish, install, model, place, run } from "./lib.mjs"
+import { check, finish, isMain, install, model, place, run, show } from "./lib.mjs"
 
 const [callgate, program] = process.argv.slice(2)
 
@@ -19,7 +19,7 @@ function events(content) {
 }
 
 /// Lets Claude Code make the calls, and gives what it got for each.
-async function session(p, calls, words) {
+export async function session(p, calls, words) {
   let next = 0
   const results = []
   const server = await model((request, text, response) => {
@@ -28,6 +28,7 @@ async function session(p, calls, words) {
       return response.end('{"input_tokens":1}')
     }
     const body = JSON.parse(text)
+    if ((body.tools || []).length) show(body.tools)
     const parts = body.messages.flatMap((message) => (Array.isArray(message.content) ? message.content : []))
     for (const part of parts)
       if (part.type === "tool_result")
@@ -50,7 +51,7 @@ async function session(p, calls, words) {
   return results
 }
 
-const denied = (result) => result && result.error && result.text.includes("Denied by Callgate.")
+const denied = (result) => result && result.error && result.text.includes("Denied by Callgate")
 const tools = ["--allowedTools", "Read", "Write", "Bash"]
 
 async function main() {
@@ -102,4 +103,4 @@ async function main() {
   p.remove()
   finish()
 }
-main()
+if (isMain(import.meta.url)) main()

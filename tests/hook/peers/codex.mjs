@@ -1,11 +1,11 @@
 // codex.mjs CALLGATE PROGRAM: Codex itself, `codex exec`, with all approvals and its sandbox off.
 import fs from "node:fs"
 import path from "node:path"
-import { check, finish, install, model, place, run } from "./lib.mjs"
+import { check, finish, isMain, install, model, place, run, show } from "./lib.mjs"
 
 const [callgate, program] = process.argv.slice(2)
 
-async function session(p, calls) {
+export async function session(p, calls) {
   let next = 0
   const results = []
   const server = await model((request, text, response) => {
@@ -14,7 +14,7 @@ async function session(p, calls) {
       return response.end('{"models":[],"data":[]}')
     }
     const body = JSON.parse(text)
-    if (process.env.SHOW) fs.writeFileSync("/tmp/codex-body.json", JSON.stringify(body, null, 1))
+    show(body.tools)
     for (const item of body.input || [])
       if (/_output$/.test(item.type)) results[Number(item.call_id.split("_")[1])] = JSON.stringify(item.output)
     const item = next < calls.length ? { ...calls[next], call_id: `call_${next++}`, id: "i", status: "completed" } : { type: "message", role: "assistant", id: "i", content: [{ type: "output_text", text: "done" }] }
@@ -24,7 +24,7 @@ async function session(p, calls) {
       event("response.completed", { response: { id: "r", usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2, input_tokens_details: null, output_tokens_details: null } } }))
   })
   fs.mkdirSync(path.join(p.home, ".codex"), { recursive: true })
-  fs.writeFileSync(path.join(p.home, ".codex/config.toml"), `model = "gpt-5.5"\nmodel_provider = "own"\n[model_providers.own]\nname = "own"\nbase_url = "${server.url}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n`)
+  fs.writeFileSync(path.join(p.home, ".codex/config.toml"), `model = "gpt-5.5"\nmodel_provider = "own"\n[model_providers.own]\nname = "own"\nbase_url = "${server.url}/v1"\nwire_api = "responses"\nrequest_max_retries = 0\nstream_max_retries = 0\n${p.toml || ""}`)
   const env = { PATH: process.env.PATH, HOME: p.home, CODEX_HOME: path.join(p.home, ".codex") }
   const args = [program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", "go"]
   const { code, out } = await run(process.execPath, args, { env, cwd: p.project })
@@ -35,7 +35,7 @@ async function session(p, calls) {
 
 const shell = (command) => ({ type: "function_call", name: "exec_command", arguments: JSON.stringify({ cmd: command }) })
 const patch = (text) => ({ type: "custom_tool_call", name: "apply_patch", input: text })
-const denied = (result) => (result || "").includes("Denied by Callgate.")
+const denied = (result) => (result || "").includes("Denied by Callgate")
 
 async function main() {
   const version = await run(process.execPath, [program, "--version"], {})
@@ -66,4 +66,4 @@ async function main() {
   p.remove()
   finish()
 }
-main()
+if (isMain(import.meta.url)) main()

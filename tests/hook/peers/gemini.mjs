@@ -1,11 +1,11 @@
 // gemini.mjs CALLGATE PROGRAM: Gemini CLI itself, without a terminal, approving everything by itself.
 import fs from "node:fs"
 import path from "node:path"
-import { check, finish, install, model, place, run } from "./lib.mjs"
+import { check, finish, isMain, install, model, place, run, show } from "./lib.mjs"
 
 const [callgate, program] = process.argv.slice(2)
 
-async function session(p, calls, ends = true) {
+export async function session(p, calls, ends = true) {
   let next = 0
   const results = []
   const server = await model((request, text, response) => {
@@ -13,6 +13,7 @@ async function session(p, calls, ends = true) {
     try {
       body = JSON.parse(text)
     } catch {}
+    if (body.tools) show(body.tools)
     for (const content of body.contents || [])
       for (const part of content.parts || [])
         if (part.functionResponse) {
@@ -35,7 +36,7 @@ async function session(p, calls, ends = true) {
   return results
 }
 
-const denied = (result) => (result || "").includes("Denied by Callgate.")
+const denied = (result) => (result || "").includes("Denied by Callgate")
 
 async function main() {
   const version = await run(process.execPath, [program, "--version"], {})
@@ -69,4 +70,4 @@ async function main() {
   p.remove()
   finish()
 }
-main()
+if (isMain(import.meta.url)) main()

@@ -5,6 +5,7 @@ import fs from "node:fs"
 import http from "node:http"
 import os from "node:os"
 import path from "node:path"
+import { fileURLToPath } from "node:url"
 
 let passed = 0
 let failed = 0
@@ -15,6 +16,14 @@ export function check(what, ok, more = "") {
     failed++
     console.log(`failed: ${what}`, more)
   }
+}
+
+/// Whether a file is the program that runs, and not only used by it.
+export const isMain = (url) => fileURLToPath(url) === fs.realpathSync(process.argv[1])
+
+/// With SHOW in the environment: the names of the tools that a host offers its model.
+export function show(tools) {
+  if (process.env.SHOW) fs.writeFileSync(process.env.SHOW, JSON.stringify(tools, null, 1))
 }
 
 export function finish() {

@@ -1,11 +1,11 @@
 // opencode.mjs CALLGATE PROGRAM: opencode itself, `opencode run`, with our plugin.
 import fs from "node:fs"
 import path from "node:path"
-import { check, finish, install, model, place, run } from "./lib.mjs"
+import { check, finish, isMain, install, model, place, run, show } from "./lib.mjs"
 
 const [callgate, program] = process.argv.slice(2)
 
-async function session(p, calls) {
+export async function session(p, calls) {
   let next = 0
   const results = []
   const server = await model((request, text, response) => {
@@ -13,6 +13,7 @@ async function session(p, calls) {
     try {
       body = JSON.parse(text)
     } catch {}
+    if ((body.tools || []).length) show(body.tools)
     for (const message of body.messages || [])
       if (message.role === "tool") results[Number(message.tool_call_id.split("_")[1])] = JSON.stringify(message.content)
     const main = (body.tools || []).length > 0
@@ -37,7 +38,7 @@ async function session(p, calls) {
     provider: { own: { npm: "@ai-sdk/openai-compatible", name: "own", options: { baseURL: `${server.url}/v1`, apiKey: "none" }, models: { m: { name: "m", tool_call: true } } } },
   }
   fs.mkdirSync(path.join(p.home, ".config/opencode"), { recursive: true })
-  fs.writeFileSync(path.join(p.home, ".config/opencode/opencode.json"), JSON.stringify(config))
+  fs.writeFileSync(path.join(p.home, ".config/opencode/opencode.json"), JSON.stringify({ ...config, ...p.config }))
   const env = { PATH: process.env.PATH, HOME: p.home, OPENCODE_DISABLE_MODELS_FETCH: "1", OPENCODE_DISABLE_DEFAULT_PLUGINS: "1", OPENCODE_DISABLE_AUTOUPDATE: "1" }
   const { code, out } = await run(program, ["run", "--model", "own/m", "go"], { env, cwd: p.project })
   server.close()
@@ -45,7 +46,7 @@ async function session(p, calls) {
   return results
 }
 
-const denied = (result) => (result || "").includes("Denied by Callgate.")
+const denied = (result) => (result || "").includes("Denied by Callgate")
 
 async function main() {
   const version = await run(program, ["--version"], {})
@@ -79,4 +80,4 @@ async function main() {
   p.remove()
   finish()
 }
-main()
+if (isMain(import.meta.url)) main()
