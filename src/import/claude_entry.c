@@ -3,93 +3,85 @@
 
 #include <string.h>
 
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
 /* ---- Whole tools ---- */
 
 /* A rule of one name there holds for several tools. What only a deny covers stands last. */
-static const char *const read_tools[] = {"Read", "Grep",  "Glob",      "LS", "NotebookRead",
-                                         "Edit", "Write", "MultiEdit", NULL};
-#define READ_TOOLS 5u
+static const char *const read_tools[] = {"Read", "Grep", "Glob", "LS", "NotebookRead", NULL};
+static const char *const read_deny_tools[] = {"Read", "Grep",  "Glob",      "LS", "NotebookRead",
+                                              "Edit", "Write", "MultiEdit", NULL};
 static const char *const edit_tools[] = {"Edit", "Write", "MultiEdit", "NotebookEdit", NULL};
 static const char *const agent_tools[] = {"Agent", "Task", NULL}; /* the new name and the old */
 
-struct tools {
-    const char *const *names; /* NULL: the name alone */
-    size_t count;
-};
-
-static struct tools tools_of(struct slice name, enum claude_list list)
+static struct texts tools_of(struct importer *im, struct slice name, enum import_list list)
 {
     if (slice_is(name, "Read")) {
-        return (struct tools){read_tools, list == LIST_OF_DENY ? 8 : READ_TOOLS};
+        return import_texts(im, list == IMPORT_DENY ? read_deny_tools : read_tools);
     }
     if (slice_is(name, "Edit")) {
-        return (struct tools){edit_tools, 4};
+        return import_texts(im, edit_tools);
     }
     if (slice_is(name, "Agent") || slice_is(name, "Task")) {
-        return (struct tools){agent_tools, 2};
+        return import_texts(im, agent_tools);
     }
-    return (struct tools){NULL, 1};
+    return import_one(im, name);
 }
 
-/* Every call of the agent: a match must have a field, and each call has one of two actors. */
-static bool add_everything(struct importer *im, struct claude_entry *entry)
+/* The same match for each tool that the name stands for. */
+static bool add_tools(struct importer *im, struct import_entry *entry, struct slice name,
+                      struct import_match match)
 {
-    return claude_add_rule(im, entry, &(struct claude_match){.actor = SLICE("claude_process")}) &&
-           claude_add_rule(im, entry, &(struct claude_match){.actor = SLICE("session_owner")});
+    match.tools = tools_of(im, name, entry->list);
+    return import_add(im, entry, &match);
 }
 
-/* The same match for each tool that the name stands for; `one` for the name alone. */
-static bool add_tools(struct importer *im, struct claude_entry *entry, struct slice name,
-                      struct claude_match match, bool one)
+static bool add_everything(struct importer *im, struct import_entry *entry)
 {
-    struct tools tools = one ? (struct tools){NULL, 1} : tools_of(name, entry->list);
-    for (size_t i = 0; i < tools.count; i++) {
-        match.tool = tools.names != NULL ? slice_of(tools.names[i]) : name;
-        if (!claude_add_rule(im, entry, &match)) {
-            return false;
-        }
-    }
-    return true;
+    return import_add(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))});
 }
 
 static const char *const no_such_name = "no tool has such a name";
 
 /* A deny or an ask that covers more than the entry: the whole tool. */
-static void widen(struct importer *im, struct claude_entry *entry, struct slice name, const char *why)
+static void widen(struct importer *im, struct import_entry *entry, struct slice name, const char *why)
 {
-    if (add_tools(im, entry, name, (struct claude_match){0}, false)) {
-        claude_tell(im, entry, CLAUDE_STRICTER, why);
+    if (add_tools(im, entry, name, (struct import_match){0})) {
+        import_tell(im, entry, IMPORT_STRICTER, why);
     } else {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, no_such_name);
+        import_tell(im, entry, IMPORT_LEFT_OUT, no_such_name);
     }
 }
 
-static void bare(struct importer *im, struct claude_entry *entry, struct slice name)
+static void bare(struct importer *im, struct import_entry *entry, struct slice name)
 {
-    if (add_tools(im, entry, name, (struct claude_match){0}, entry->list == LIST_OF_ALLOW)) {
-        claude_tell(im, entry, CLAUDE_KEPT, "");
+    struct import_match alone = {.tools = import_one(im, name)};
+    bool good = entry->list == IMPORT_ALLOW ? import_add(im, entry, &alone)
+                                            : add_tools(im, entry, name, (struct import_match){0});
+    if (good) {
+        import_tell(im, entry, IMPORT_KEPT, "");
     } else {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, no_such_name);
+        import_tell(im, entry, IMPORT_LEFT_OUT, no_such_name);
     }
 }
 
 /* ---- Names with wildcards ---- */
 
-static void import_glob(struct importer *im, struct claude_entry *entry, struct slice name, size_t star)
+static void import_glob(struct importer *im, struct import_entry *entry, struct slice name, size_t star)
 {
     struct slice head = {name.ptr, star};
-    if (entry->list == LIST_OF_ALLOW) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT,
+    if (entry->list == IMPORT_ALLOW) {
+        import_tell(im, entry, IMPORT_LEFT_OUT,
                     "an allow needs a name without wildcards, or 'mcp__SERVER__*'");
     } else if (star > 0 && !slice_starts_with(head, SLICE("mcp_")) &&
                !slice_starts_with(SLICE("mcp__"), head) &&
-               claude_add_rule(im, entry, &(struct claude_match){.prefix = head})) {
+               import_add(im, entry, &(struct import_match){.prefix = head})) {
         bool exact = star + 1 == name.len;
-        claude_tell(im, entry, exact ? CLAUDE_KEPT : CLAUDE_STRICTER,
+        import_tell(im, entry, exact ? IMPORT_KEPT : IMPORT_STRICTER,
                     exact ? "" : "every tool whose name begins so");
     } else if (add_everything(im, entry)) {
         bool exact = slice_is(name, "*");
-        claude_tell(im, entry, exact ? CLAUDE_KEPT : CLAUDE_STRICTER,
+        import_tell(im, entry, exact ? IMPORT_KEPT : IMPORT_STRICTER,
                     exact ? "" : "every call: whether a server is named cannot be asked here");
     }
 }
@@ -106,32 +98,22 @@ static size_t find_separator(struct slice text, size_t from)
     return text.len;
 }
 
-/* The flattened name may split in several ways: each is the same name there. */
-static bool add_splits(struct importer *im, struct claude_entry *entry, struct slice rest)
-{
-    bool good = true;
-    for (size_t at = find_separator(rest, 1); good && at + 2 < rest.len; at = find_separator(rest, at + 1)) {
-        good = claude_add_rule(
-            im, entry, &(struct claude_match){.server = {rest.ptr, at}, .tool = slice_from(rest, at + 2)});
-    }
-    return good;
-}
-
 /* `rest` is SERVER__TOOL, the tool with at most a wildcard at its end. */
-static bool add_mcp_tool(struct importer *im, struct claude_entry *entry, struct slice rest, size_t split)
+static bool add_mcp_tool(struct importer *im, struct import_entry *entry, struct slice rest, size_t split)
 {
-    struct slice server = {rest.ptr, split}, tool = slice_from(rest, split + 2);
+    struct import_match match = {.server = {rest.ptr, split}};
+    struct slice tool = slice_from(rest, split + 2);
     if (slice_is(tool, "*")) {
-        return claude_add_rule(im, entry, &(struct claude_match){.server = server});
+        return import_add(im, entry, &match);
     }
     if (tool.ptr[tool.len - 1] != '*') {
-        return add_splits(im, entry, rest);
+        return import_add_splits(im, entry, rest, SLICE("__"));
     }
-    tool.len--;
-    return claude_add_rule(im, entry, &(struct claude_match){.server = server, .prefix = tool});
+    match.prefix = (struct slice){tool.ptr, tool.len - 1};
+    return import_add(im, entry, &match);
 }
 
-static void mcp(struct importer *im, struct claude_entry *entry, struct slice name)
+static void mcp(struct importer *im, struct import_entry *entry, struct slice name)
 {
     struct slice rest = slice_from(name, 5);
     const char *star = memchr(rest.ptr, '*', rest.len);
@@ -139,157 +121,167 @@ static void mcp(struct importer *im, struct claude_entry *entry, struct slice na
     size_t split = find_separator(rest, 1);
     bool has_tool = split + 2 < rest.len, ends_in_separator = split + 2 == rest.len;
     bool star_inside = has_tool && star_at + 1 < rest.len;
-    struct claude_match server = {.server = {rest.ptr, split}};
+    struct import_match server = {.server = {rest.ptr, split}};
     if (rest.len == 0) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "it names no server");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "it names no server");
     } else if (star_at < split || (star != NULL && !has_tool)) {
         import_glob(im, entry, name, star_at + 5);
     } else if (star_inside || ends_in_separator) {
-        bool good = entry->list != LIST_OF_ALLOW && claude_add_rule(im, entry, &server);
-        claude_tell(im, entry, good ? CLAUDE_STRICTER : CLAUDE_LEFT_OUT,
+        bool good = entry->list != IMPORT_ALLOW && import_add(im, entry, &server);
+        import_tell(im, entry, good ? IMPORT_STRICTER : IMPORT_LEFT_OUT,
                     good ? "every tool of the server" : "this name can't be said exactly");
     } else {
-        bool good = has_tool ? add_mcp_tool(im, entry, rest, split) : claude_add_rule(im, entry, &server);
-        claude_tell(im, entry, good ? CLAUDE_KEPT : CLAUDE_LEFT_OUT, good ? "" : no_such_name);
+        bool good = has_tool ? add_mcp_tool(im, entry, rest, split) : import_add(im, entry, &server);
+        import_tell(im, entry, good ? IMPORT_KEPT : IMPORT_LEFT_OUT, good ? "" : no_such_name);
     }
 }
 
 /* ---- Paths ---- */
 
-static void path(struct importer *im, struct claude_entry *entry, struct slice name, struct slice pattern)
+/* Claude Code holds a deny or an ask for files against the shell commands that it knows to read or write them. Here
+ * one for reading holds for every command that names the file, and one for writing for those that write. */
+static bool add_shell(struct importer *im, struct import_entry *entry, struct slice name,
+                      const struct import_path *place)
 {
-    struct claude_path place;
-    bool allow = entry->list == LIST_OF_ALLOW;
-    enum claude_path_result said = claude_path_read(pattern, !allow, &im->places, &im->arena, &place);
-    if (said == CLAUDE_PATH_EXCEPTION) {
-        claude_tell(im, entry, allow ? CLAUDE_LEFT_OUT : CLAUDE_STRICTER,
+    static const char *const writers[] = {">",     "tee",   "sed",   "cp",    "mv",       "rm",      "rmdir",
+                                          "mkdir", "touch", "ln",    "dd",    "truncate", "install", "chmod",
+                                          "chown", "rsync", "unzip", "patch", "shred",    NULL};
+    struct import_match match = {.path = place->prefix, .component = place->component};
+    if (entry->list == IMPORT_ALLOW || !(slice_is(name, "Read") || slice_is(name, "Edit"))) {
+        return true;
+    }
+    match.tools = import_one(im, SLICE("Bash"));
+    if (slice_is(name, "Edit")) {
+        match.command_prefixes = import_texts(im, writers);
+    }
+    return import_add(im, entry, &match);
+}
+
+static void path(struct importer *im, struct import_entry *entry, struct slice name, struct slice pattern)
+{
+    struct import_path place;
+    bool allow = entry->list == IMPORT_ALLOW;
+    enum import_path_result said = import_path_read(pattern, !allow, &im->places, &im->arena, &place);
+    if (said == IMPORT_PATH_EXCEPTION) {
+        import_tell(im, entry, allow ? IMPORT_LEFT_OUT : IMPORT_STRICTER,
                     "an exception to the rules before it: what it takes out stays in");
         return;
     }
-    struct claude_match wanted = {.path = place.prefix, .component = place.component};
-    if (said != CLAUDE_PATH_NONE && add_tools(im, entry, name, wanted, false)) {
+    struct import_match wanted = {.path = place.prefix, .component = place.component};
+    if (said != IMPORT_PATH_NONE && add_tools(im, entry, name, wanted) &&
+        add_shell(im, entry, name, &place)) {
         bool read = slice_is(name, "Read") || slice_is(name, "Edit");
-        claude_tell(im, entry,
-                    said == CLAUDE_PATH_LESS            ? CLAUDE_NARROWER
-                    : said == CLAUDE_PATH_EXACT && read ? CLAUDE_KEPT
-                                                        : CLAUDE_STRICTER,
+        import_tell(im, entry,
+                    said == IMPORT_PATH_LESS            ? IMPORT_NARROWER
+                    : said == IMPORT_PATH_EXACT && read ? IMPORT_KEPT
+                                                        : IMPORT_STRICTER,
                     read ? place.note
                          : "Claude Code itself never looks at it: it wants Read(...) or Edit(...)");
         return;
     }
-    const char *why = said == CLAUDE_PATH_NONE ? place.note : "this place cannot be resolved here";
+    const char *why = said == IMPORT_PATH_NONE ? place.note : "this place cannot be resolved here";
     if (allow) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, why);
+        import_tell(im, entry, IMPORT_LEFT_OUT, why);
     } else {
         widen(im, entry, name, why);
+        im->failed = im->failed || !add_tools(im, entry, SLICE("Bash"), (struct import_match){0});
     }
 }
 
 /* ---- Shell commands ---- */
 
-/* What no shell gives another meaning. */
-static bool is_plain_command(struct slice command)
+/* The text of an entry as a command: the escapes that an entry has for its own parentheses taken away, and `:*` at its
+ * end as ` *`. */
+static struct slice command_text(struct importer *im, struct slice spec)
 {
-    for (size_t i = 0; i < command.len; i++) {
-        char c = command.ptr[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     (c && strchr(" _-./:=@%+,", c) != NULL);
-        if (!plain) {
-            return false;
-        }
+    struct buf text;
+    bool legacy = slice_ends_with(spec, SLICE(":*"));
+    size_t len = legacy ? spec.len - 2 : spec.len;
+    buf_init(&text, 1u << 20);
+    for (size_t i = 0; i < len; i++) {
+        bool escape = spec.ptr[i] == '\\' && i + 1 < len && strchr("()\\", spec.ptr[i + 1]) != NULL;
+        buf_byte(&text, spec.ptr[escape ? ++i : i]);
     }
-    return command.len > 0 && command.ptr[0] != ' ' && command.ptr[command.len - 1] != ' ';
+    buf_text(&text, legacy ? " *" : "");
+    struct slice copy = buf_ok(&text) ? arena_copy(&im->arena, buf_slice_of(&text)) : (struct slice){0};
+    buf_finish(&text);
+    im->failed = im->failed || copy.ptr == NULL;
+    return copy.ptr != NULL ? copy : SLICE("");
 }
 
-/* Whether a word of the command is a program that is known to read or write the files it names: there the
- * rules for files hold for these, too. */
-static bool names_file_program(struct slice command)
+static void command(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
 {
-    static const char *const programs[] = {
-        "awk",   "base64", "cat",     "cd",    "chmod",   "chown",    "cmp",     "comm",  "cp",
-        "cut",   "dd",     "diff",    "du",    "file",    "find",     "fold",    "grep",  "head",
-        "jq",    "join",   "less",    "ln",    "ls",      "mkdir",    "more",    "mv",    "nl",
-        "od",    "paste",  "rg",      "rm",    "rmdir",   "sed",      "sort",    "stat",  "tac",
-        "tail",  "tar",    "tee",     "touch", "tr",      "uniq",     "wc",      "xargs", "xxd",
-        "egrep", "fgrep",  "strings", "tree",  "hexdump", "truncate", "install", "rsync", "zip",
-    };
-    while (command.len > 0) {
-        const char *space = memchr(command.ptr, ' ', command.len);
-        struct slice word = {command.ptr, space != NULL ? (size_t)(space - command.ptr) : command.len};
-        command = slice_from(command, space != NULL ? word.len + 1 : word.len);
-        for (size_t i = word.len; i > 0; i--) {
-            if (word.ptr[i - 1] == '/') {
-                word = slice_from(word, i);
-                break;
-            }
-        }
-        for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-            if (slice_is(word, programs[i])) {
-                return true;
-            }
-        }
+    struct import_command said;
+    struct slice text = command_text(im, spec);
+    bool allow = entry->list == IMPORT_ALLOW;
+    enum import_command_kind kind = import_command_read(im, text, !allow, false, &said);
+    struct import_match match = {.tools = import_one(im, name),
+                                 .commands = import_one(im, said.command),
+                                 .command_prefixes = import_one(im, said.prefix),
+                                 .command_word = said.word};
+    if (said.text.ptr != NULL) {
+        match.argument = SLICE("command");
+        match.value = import_json_text(im, said.text);
     }
-    return false;
-}
-
-static const char *const files_too =
-    "Claude Code holds the rules for files against shell commands, too; here a command is opaque";
-
-static void allow_command(struct importer *im, struct claude_entry *entry, struct slice name,
-                          struct slice command)
-{
-    struct buf value;
-    if (!is_plain_command(command)) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT,
-                    "only one plain command can be said exactly: no wildcard, no shell syntax");
-        return;
-    }
-    if (im->limits_files && names_file_program(command)) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, files_too);
-        return;
-    }
-    buf_init(&value, 1u << 20);
-    json_write_string(&value, command);
-    buf_byte(&value, '\0');
-    if (!buf_ok(&value)) {
-        im->failed = true;
-    } else if (claude_add_rule(
-                   im, entry,
-                   &(struct claude_match){.tool = name, .argument = SLICE("command"), .value = value.ptr})) {
-        claude_tell(im, entry, CLAUDE_NARROWER, "this very text, not within another command");
+    if (kind == IMPORT_COMMAND_NONE && allow) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, said.note);
+    } else if (kind == IMPORT_COMMAND_NONE || kind == IMPORT_COMMAND_ALL) {
+        widen(im, entry, name, said.note);
+    } else if (import_add(im, entry, &match)) {
+        import_tell(im, entry,
+                    kind == IMPORT_COMMAND_EXACT  ? IMPORT_KEPT
+                    : kind == IMPORT_COMMAND_MORE ? IMPORT_STRICTER
+                                                  : IMPORT_NARROWER,
+                    said.note);
+    } else if (allow) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "this command cannot be said here");
     } else {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "this command cannot be said here");
+        widen(im, entry, name, "every command: this one cannot be said here");
     }
-    buf_finish(&value);
+}
+
+/* What a PowerShell command is, no shell's grammar tells: only the very text is allowed. */
+static void powershell(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
+{
+    struct slice text = command_text(im, spec);
+    struct import_match match = {.tools = import_one(im, name), .argument = SLICE("command")};
+    if (entry->list != IMPORT_ALLOW) {
+        widen(im, entry, name, "every command: PowerShell's are not read here");
+        return;
+    }
+    if (memchr(text.ptr, '*', text.len) != NULL) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "PowerShell's commands are not read here");
+        return;
+    }
+    match.value = import_json_text(im, text);
+    bool good = import_add(im, entry, &match);
+    import_tell(im, entry, good ? IMPORT_NARROWER : IMPORT_LEFT_OUT,
+                good ? "this very text, not within another command" : "this command cannot be said here");
+}
+
+/* ---- Hosts ---- */
+
+static void fetch(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
+{
+    struct slice domain = slice_starts_with(spec, SLICE("domain:")) ? slice_from(spec, 7) : (struct slice){0};
+    struct import_match match = {.tools = import_one(im, name), .host = domain};
+    bool plain = domain.len > 0 && domain.ptr[0] != '.' &&
+                 (memchr(domain.ptr, '*', domain.len) == NULL || slice_starts_with(domain, SLICE("*.")));
+    if (plain && import_add(im, entry, &match)) {
+        import_tell(im, entry, IMPORT_KEPT, "");
+    } else if (entry->list == IMPORT_ALLOW) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "this host can't be said exactly");
+    } else {
+        widen(im, entry, name, "every call of the tool: this host can't be said exactly");
+    }
 }
 
 /* ---- Arguments ---- */
 
 /* `Tool(name:value)` of a deny or an ask. Others look like this and are something else: only those that are
  * known are taken for it. */
-static bool add_argument(struct importer *im, struct claude_entry *entry, struct slice name, struct slice key,
-                         struct slice text)
+static bool argument(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
 {
-    struct buf value;
-    buf_init(&value, 1u << 20);
-    json_write_string(&value, text);
-    buf_byte(&value, '\0');
-    struct claude_match match = {.argument = key, .value = value.ptr};
-    bool good = buf_ok(&value) && add_tools(im, entry, name, match, false);
-    if (good && (slice_is(text, "true") || slice_is(text, "false"))) {
-        match.value = slice_is(text, "true") ? "true" : "false";
-        good = add_tools(im, entry, name, match, false);
-    }
-    im->failed = im->failed || !buf_ok(&value);
-    buf_finish(&value);
-    return good;
-}
-
-static bool argument(struct importer *im, struct claude_entry *entry, struct slice name, struct slice spec)
-{
-    if (entry->list == LIST_OF_ALLOW) {
-        return false;
-    }
     static const struct {
         const char *tool, *argument;
     } known[] = {{"Agent", "model"},
@@ -299,7 +291,7 @@ static bool argument(struct importer *im, struct claude_entry *entry, struct sli
                  {"Task", "isolation"},
                  {"Task", "run_in_background"},
                  {"Bash", "run_in_background"}};
-    for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+    for (size_t i = 0; entry->list != IMPORT_ALLOW && i < COUNT(known); i++) {
         struct slice key = slice_of(known[i].argument);
         if (!slice_is(name, known[i].tool) || !slice_starts_with(spec, key) || spec.len <= key.len + 1 ||
             spec.ptr[key.len] != ':') {
@@ -308,11 +300,39 @@ static bool argument(struct importer *im, struct claude_entry *entry, struct sli
         struct slice text = slice_from(spec, key.len + 1);
         bool plain =
             memchr(text.ptr, '*', text.len) == NULL && text.ptr[0] != ' ' && text.ptr[text.len - 1] != ' ';
-        bool good = plain && add_argument(im, entry, name, key, text);
+        struct import_match match = {.argument = key, .value = plain ? import_json_text(im, text) : "null"};
+        bool good = plain && add_tools(im, entry, name, match);
         if (good) {
-            claude_tell(im, entry, CLAUDE_KEPT, "");
+            import_tell(im, entry, IMPORT_KEPT, "");
         }
         return good;
+    }
+    return false;
+}
+
+/* `Skill(NAME)`, `SlashCommand(/NAME)` and `Agent(NAME)`: one argument. */
+static bool named(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
+{
+    static const struct {
+        const char *tool, *argument;
+    } known[] = {{"Skill", "skill"},
+                 {"SlashCommand", "command"},
+                 {"Agent", "subagent_type"},
+                 {"Task", "subagent_type"}};
+    for (size_t i = 0; i < COUNT(known); i++) {
+        /* Without the argument it is this agent, so that a deny of it must cover more. */
+        bool usual = slice_is(spec, "general-purpose") && entry->list != IMPORT_ALLOW;
+        bool plain = memchr(spec.ptr, '*', spec.len) == NULL && memchr(spec.ptr, ' ', spec.len) == NULL &&
+                     memchr(spec.ptr, '\\', spec.len) == NULL && memchr(spec.ptr, ':', spec.len) == NULL;
+        if (!slice_is(name, known[i].tool) || usual || !plain) {
+            continue;
+        }
+        struct import_match match = {.argument = slice_of(known[i].argument),
+                                     .value = import_json_text(im, spec)};
+        if (add_tools(im, entry, name, match)) {
+            import_tell(im, entry, IMPORT_KEPT, "");
+            return true;
+        }
     }
     return false;
 }
@@ -329,27 +349,30 @@ static bool is_one_of(struct slice name, const char *const *names)
     return false;
 }
 
-static void special(struct importer *im, struct claude_entry *entry, struct slice name, struct slice spec)
+static void special(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
 {
-    static const char *const shells[] = {"Bash", "PowerShell", NULL};
     static const char *const unread[] = {"Write", "MultiEdit", "NotebookEdit", "Glob",
                                          "Grep",  "LS",        "NotebookRead", NULL};
-    bool allow = entry->list == LIST_OF_ALLOW;
+    bool allow = entry->list == IMPORT_ALLOW;
     if (slice_is(name, "Read") || slice_is(name, "Edit")) {
         path(im, entry, name, spec);
     } else if (is_one_of(name, unread) && allow) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT,
+        import_tell(im, entry, IMPORT_LEFT_OUT,
                     "Claude Code never looks at it: it wants Read(...) or Edit(...)");
     } else if (is_one_of(name, unread)) {
         path(im, entry, name, spec);
-    } else if (is_one_of(name, shells) && allow) {
-        allow_command(im, entry, name, spec);
     } else if (argument(im, entry, name, spec)) {
         return;
-    } else if (is_one_of(name, shells)) {
-        widen(im, entry, name, "every command: what a shell makes of one cannot be told here");
+    } else if (slice_is(name, "Bash")) {
+        command(im, entry, name, spec);
+    } else if (slice_is(name, "PowerShell")) {
+        powershell(im, entry, name, spec);
+    } else if (slice_is(name, "WebFetch")) {
+        fetch(im, entry, name, spec);
+    } else if (named(im, entry, name, spec)) {
+        return;
     } else if (allow) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "a part of this tool's calls can't be said exactly");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "a part of this tool's calls can't be said exactly");
     } else {
         widen(im, entry, name, "every call of the tool: a part of them can't be said exactly");
     }
@@ -371,37 +394,58 @@ static bool split_entry(struct slice text, struct slice *ret_name, struct slice 
     return ret_name->len > 0;
 }
 
-void claude_import_entry(struct importer *im, struct claude_entry *entry)
+void claude_import_entry(struct importer *im, struct import_entry *entry)
 {
     struct slice name, spec;
     bool well_formed = split_entry(entry->text, &name, &spec);
-    bool allow = entry->list == LIST_OF_ALLOW;
+    bool allow = entry->list == IMPORT_ALLOW;
     bool is_mcp = slice_starts_with(name, SLICE("mcp__"));
     const char *star = name.len ? memchr(name.ptr, '*', name.len) : NULL;
     bool empty = spec.ptr != NULL && spec.len == 0, whole = spec.ptr != NULL && slice_is(spec, "*");
     bool shell = slice_is(name, "Bash") || slice_is(name, "PowerShell");
     if (name.len == 0) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "it names no tool");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "it names no tool");
     } else if (is_mcp && (spec.ptr != NULL || !well_formed)) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "Claude Code skips rules for MCP tools with parentheses");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "Claude Code skips rules for MCP tools with parentheses");
     } else if (is_mcp) {
         mcp(im, entry, name);
     } else if (star != NULL) {
         import_glob(im, entry, name, (size_t)(star - name.ptr));
     } else if (!well_formed && allow) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "it is not of the form Tool or Tool(what)");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "it is not of the form Tool or Tool(what)");
     } else if (!well_formed) {
         widen(im, entry, name, "every call of the tool: the rule is not of the form Tool(what)");
-    } else if (allow && shell && im->limits_files && (spec.ptr == NULL || whole)) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, files_too);
     } else if (spec.ptr == NULL || (whole && shell) ||
                (slice_is(name, "WebFetch") && slice_is(spec, "domain:*"))) {
         bare(im, entry, name);
     } else if ((whole || empty) && allow) {
-        claude_tell(im, entry, CLAUDE_LEFT_OUT, "what it covers is not sure");
+        import_tell(im, entry, IMPORT_LEFT_OUT, "what it covers is not sure");
     } else if (whole || empty) {
         widen(im, entry, name, "every call of the tool");
     } else {
         special(im, entry, name, spec);
+    }
+}
+
+void claude_import_directory(struct importer *im, struct import_entry *entry)
+{
+    struct slice dir = entry->text, start = im->places.working;
+    struct import_match match = {.tools = tools_of(im, SLICE("Read"), IMPORT_ALLOW)};
+    bool absolute =
+        slice_starts_with(dir, SLICE("/")) || slice_starts_with(dir, SLICE("~/")) || slice_is(dir, "~");
+    struct buf text;
+    buf_init(&text, 1u << 20);
+    if (!absolute && start.ptr != NULL) {
+        buf_slice(&text, start);
+        buf_byte(&text, '/');
+    }
+    buf_slice(&text, dir);
+    match.path = arena_copy(&im->arena, buf_slice_of(&text));
+    im->failed = im->failed || match.path.ptr == NULL || !buf_ok(&text);
+    buf_finish(&text);
+    if (dir.len == 0 || !import_add(im, entry, &match)) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "this place cannot be resolved here");
+    } else {
+        import_tell(im, entry, IMPORT_KEPT, "reading below it");
     }
 }

@@ -2,6 +2,7 @@
  * all files; here the same order in one document. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "document/schema.h"
@@ -10,7 +11,7 @@
 struct settings_file {
     const struct import_file *file;
     struct json_doc doc;
-    struct claude_places places;
+    struct import_places places;
 };
 
 /* ---- What stands beside the lists ---- */
@@ -21,7 +22,6 @@ struct known_setting {
 
 static const struct known_setting permissions_settings[] = {
     {"defaultMode", "what becomes of a call that no rule matches stays Claude Code's to say"},
-    {"additionalDirectories", "in which directories Claude Code does not ask is no rule"},
     {"disableBypassPermissionsMode", "which modes there are is no rule"},
 };
 static const struct known_setting other_settings[] = {
@@ -60,31 +60,18 @@ static const char *meant_by(struct slice key)
     return schema_advise_choice(choices, key);
 }
 
-/* "FILE: permissions.deny[3] " in the arena. */
-static struct slice place_of(struct importer *im, const struct settings_file *in, const char *where,
-                             struct slice key, const uint32_t *index)
+static const char *list_name(enum import_list list)
 {
-    struct buf text;
-    buf_init(&text, 1u << 20);
-    utf8_append_printable(&text, in->file->name);
-    buf_printf(&text, ": %s", where);
-    utf8_append_printable(&text, key);
-    if (index != NULL) {
-        buf_printf(&text, "[%u]", *index);
-    }
-    buf_byte(&text, ' ');
-    struct slice place = buf_ok(&text) ? arena_copy(&im->arena, buf_slice_of(&text)) : (struct slice){0};
-    buf_finish(&text);
-    im->failed = im->failed || place.ptr == NULL;
-    return place.ptr != NULL ? place : SLICE("");
+    static const char *const names[] = {"deny", "ask", "allow"};
+    return names[list];
 }
 
 static void tell_setting(struct importer *im, const struct settings_file *in, const char *where,
                          const struct json_value *key, const char *why)
 {
     const struct json_value *value = json_member_value(key);
-    struct slice place = place_of(im, in, where, json_str(key), NULL);
-    claude_tell_setting(im, place,
+    struct slice place = import_place(im, in->file, where, json_str(key), NULL);
+    import_tell_setting(im, place,
                         value->type == JSON_OBJECT ? SLICE("{...}") : json_text_of(&in->doc, value), why);
 }
 
@@ -102,8 +89,8 @@ static const char *why_unknown(struct importer *im, struct slice key)
 
 static bool is_list(struct slice name)
 {
-    for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
-        if (slice_is(name, claude_list_name(list))) {
+    for (enum import_list list = 0; list < IMPORT_LISTS; list++) {
+        if (slice_is(name, list_name(list))) {
             return true;
         }
     }
@@ -118,7 +105,7 @@ static void tell_settings(struct importer *im, const struct settings_file *in)
     for (key = json_is(permissions, JSON_OBJECT) ? json_first(doc, permissions) : NULL; key != NULL;
          key = json_right(doc, permissions, key)) {
         const char *why = why_left_out(permissions_settings, COUNT(permissions_settings), json_str(key));
-        if (!is_list(json_str(key))) {
+        if (!is_list(json_str(key)) && !slice_is(json_str(key), "additionalDirectories")) {
             tell_setting(im, in, "permissions.", key, why != NULL ? why : why_unknown(im, json_str(key)));
         }
     }
@@ -135,10 +122,10 @@ static void tell_settings(struct importer *im, const struct settings_file *in)
 
 /* ---- The lists ---- */
 
-static const struct json_value *list_of(const struct settings_file *in, enum claude_list list)
+static const struct json_value *list_of(const struct settings_file *in, enum import_list list)
 {
     const struct json_value *permissions = json_get(&in->doc, json_root(&in->doc), "permissions");
-    return json_get(&in->doc, permissions, claude_list_name(list));
+    return json_get(&in->doc, permissions, list_name(list));
 }
 
 static bool names_files(const struct json_value *entry)
@@ -149,7 +136,7 @@ static bool names_files(const struct json_value *entry)
 
 static bool limits_files(const struct settings_file *in)
 {
-    for (enum claude_list list = LIST_OF_DENY; list <= LIST_OF_ASK; list++) {
+    for (enum import_list list = IMPORT_DENY; list <= IMPORT_ASK; list++) {
         const struct json_value *entries = list_of(in, list), *at;
         for (at = entries != NULL ? json_first(&in->doc, entries) : NULL; at != NULL;
              at = json_right(&in->doc, entries, at)) {
@@ -161,26 +148,26 @@ static bool limits_files(const struct settings_file *in)
     return false;
 }
 
-static void import_list(struct importer *im, const struct settings_file *in, enum claude_list list,
-                        uint32_t *number)
+static void import_list(struct importer *im, const struct settings_file *in, enum import_list list,
+                        const struct json_value *entries, const char *name)
 {
-    const struct json_value *entries = list_of(in, list), *at;
+    bool directories = strcmp(name, "additionalDirectories") == 0;
     uint32_t index = 0;
+    const struct json_value *at;
     im->places = in->places;
     for (at = entries != NULL ? json_first(&in->doc, entries) : NULL; at != NULL;
          at = json_right(&in->doc, entries, at)) {
-        struct claude_entry entry = {
-            .list = list,
-            .number = ++*number,
-            .place = place_of(im, in, "permissions.", slice_of(claude_list_name(list)), &index),
-        };
+        struct slice place = import_place(im, in->file, "permissions.", slice_of(name), &index);
+        bool text = json_is(at, JSON_STRING);
+        struct import_entry entry =
+            import_entry(im, list, text ? json_str(at) : json_text_of(&in->doc, at), place);
         index++;
-        if (json_is(at, JSON_STRING)) {
-            entry.text = json_str(at);
-            claude_import_entry(im, &entry);
+        if (!text) {
+            import_tell(im, &entry, IMPORT_LEFT_OUT, "a rule is a string");
+        } else if (directories) {
+            claude_import_directory(im, &entry);
         } else {
-            entry.text = json_text_of(&in->doc, at);
-            claude_tell(im, &entry, CLAUDE_LEFT_OUT, "a rule is a string");
+            claude_import_entry(im, &entry);
         }
     }
 }
@@ -200,33 +187,25 @@ static struct slice parent_of(struct slice dir)
 
 /* A project's settings lie in its folder `.claude`, and its paths start from the project; a user's start from
  * that folder itself, and what is relative from wherever a session runs. */
-static struct claude_places places_of(const struct import_file *file, const struct import_options *options)
+static struct import_places places_of(const struct import_file *file, const struct import_options *options)
 {
     if (options->project.ptr != NULL) {
-        return (struct claude_places){.source = options->project, .working = options->project};
+        return (struct import_places){.source = options->project, .working = options->project};
     }
     struct slice parent = parent_of(file->dir);
     if (!slice_ends_with(file->dir, SLICE("/.claude"))) {
-        return (struct claude_places){0};
+        return (struct import_places){0};
     }
     if (slice_eq(parent, options->base->home)) {
-        return (struct claude_places){.source = file->dir};
+        return (struct import_places){.source = file->dir};
     }
-    return (struct claude_places){.source = parent, .working = parent};
-}
-
-static void place_message(struct buf *ret_error, const struct import_file *file, uint32_t offset)
-{
-    uint32_t line, column;
-    json_place(file->text, offset, &line, &column);
-    utf8_append_printable(ret_error, file->name);
-    buf_printf(ret_error, ":%u:%u: ", line, column);
+    return (struct import_places){.source = parent, .working = parent};
 }
 
 static bool wrong_type(struct buf *ret_error, const struct settings_file *in, const struct json_value *value,
                        const char *what)
 {
-    place_message(ret_error, in->file, value->offset);
+    import_place_message(ret_error, in->file, value->offset);
     buf_printf(ret_error, "%s", what);
     return false;
 }
@@ -239,7 +218,7 @@ static bool read_file(struct settings_file *in, const struct import_file *file,
     in->file = file;
     in->places = places_of(file, options);
     if (!json_parse(&in->doc, file->text, &json, &error)) {
-        place_message(ret_error, file, error.offset);
+        import_place_message(ret_error, file, error.offset);
         buf_printf(ret_error, "these settings cannot be read: %s", error.detail);
         return false;
     }
@@ -251,11 +230,15 @@ static bool read_file(struct settings_file *in, const struct import_file *file,
     if (permissions != NULL && !json_is(permissions, JSON_OBJECT)) {
         return wrong_type(ret_error, in, permissions, "'permissions' is an object");
     }
-    for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
+    for (enum import_list list = 0; list < IMPORT_LISTS; list++) {
         const struct json_value *entries = list_of(in, list);
         if (entries != NULL && !json_is(entries, JSON_ARRAY)) {
             return wrong_type(ret_error, in, entries, "'deny', 'ask' and 'allow' are arrays");
         }
+    }
+    const struct json_value *directories = json_get(&in->doc, permissions, "additionalDirectories");
+    if (directories != NULL && !json_is(directories, JSON_ARRAY)) {
+        return wrong_type(ret_error, in, directories, "'additionalDirectories' is an array");
     }
     return true;
 }
@@ -267,66 +250,51 @@ static void import_files(struct importer *im, const struct settings_file *files,
     for (size_t i = 0; i < count; i++) {
         im->limits_files = im->limits_files || limits_files(&files[i]);
     }
-    for (enum claude_list list = 0; list < CLAUDE_LISTS; list++) {
-        uint32_t number = 0;
+    for (enum import_list list = 0; list < IMPORT_LISTS; list++) {
         for (size_t i = 0; i < count; i++) {
-            import_list(im, &files[i], list, &number);
+            import_list(im, &files[i], list, list_of(&files[i], list), list_name(list));
         }
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct json_value *permissions =
+            json_get(&files[i].doc, json_root(&files[i].doc), "permissions");
+        import_list(im, &files[i], IMPORT_ALLOW,
+                    json_get(&files[i].doc, permissions, "additionalDirectories"), "additionalDirectories");
     }
     for (size_t i = 0; i < count; i++) {
         tell_settings(im, &files[i]);
     }
 }
 
-static bool write_document(struct importer *im)
-{
-    struct buf document;
-    struct import_result *result = im->result;
-    buf_init(&document, 64u << 20);
-    buf_text(&document, "{\"version\":1,\"rules\":[");
-    buf_slice(&document, buf_slice_of(&im->rules));
-    buf_text(&document, "]}");
-    bool good = !im->failed && buf_ok(&im->rules) && buf_ok(&document) &&
-                policy_write_layout(&result->document, buf_slice_of(&document));
-    buf_finish(&document);
-    buf_printf(&result->report,
-               "%u rule(s); of the settings, %u kept, %u made stricter or narrower, %u left out\n",
-               result->rules, result->kept, result->changed, result->left_out);
-    if (im->limits_files) {
-        buf_text(&result->report,
-                 "Claude Code holds the rules for files against some shell commands, too (cat, sed, > FILE): "
-                 "no rule here does, a shell\ncommand is matched whole.\n");
-    }
-    buf_text(&result->report,
-             "A call that no rule matches is allowed by no rule: a hook leaves it to Claude Code, which goes "
-             "on as before.\nPaths are compared byte for byte, as the places that they lead to.\n");
-    return good && buf_ok(&result->report);
-}
+static const char *const notes = "A command is compared by its words; behind an assignment none is allowed "
+                                 "by a rule, and one that cannot be read\n"
+                                 "is asked about where a rule denies or asks about commands.\n"
+                                 "A call that no rule matches is allowed by no rule: a hook leaves it to "
+                                 "Claude Code, which goes on as before.\n"
+                                 "Paths are compared byte for byte, as the places that they lead to.\n";
+static const char *const files_too = "A deny or an ask for reading holds for shell commands that name the "
+                                     "file, one for writing for those that write.\n";
 
-void import_result_init(struct import_result *result)
+static bool write_all(struct importer *im)
 {
-    *result = (struct import_result){0};
-    buf_init(&result->document, 128u << 20);
-    buf_init(&result->report, 64u << 20);
-}
-
-void import_result_finish(struct import_result *result)
-{
-    buf_finish(&result->document);
-    buf_finish(&result->report);
+    struct buf text;
+    buf_init(&text, 1u << 16);
+    buf_text(&text, im->limits_files ? files_too : "");
+    buf_text(&text, notes);
+    buf_byte(&text, '\0');
+    bool good = buf_ok(&text) && import_write(im, text.ptr);
+    buf_finish(&text);
+    return good;
 }
 
 bool import_claude_settings(const struct import_file *files, size_t count,
                             const struct import_options *options, struct import_result *ret_result,
                             struct buf *ret_error)
 {
-    struct importer im = {.options = options, .result = ret_result};
+    struct importer im;
     struct settings_file *read = calloc(count + 1, sizeof(*read));
     bool good = read != NULL;
-    arena_init(&im.arena, 256u << 20);
-    intern_init(&im.written, &im.arena);
-    buf_init(&im.rules, 64u << 20);
-    buf_init(&im.match, 1u << 20);
+    import_init(&im, options, ret_result, "Claude Code's settings");
     for (size_t i = 0; read != NULL && i < count; i++) {
         json_init(&read[i].doc);
     }
@@ -335,7 +303,7 @@ bool import_claude_settings(const struct import_file *files, size_t count,
     }
     if (good) {
         import_files(&im, read, count);
-        good = write_document(&im);
+        good = write_all(&im);
     }
     if (!good && ret_error->len == 0) {
         buf_text(ret_error, "no memory");
@@ -344,9 +312,6 @@ bool import_claude_settings(const struct import_file *files, size_t count,
         json_finish(&read[i].doc);
     }
     free(read);
-    buf_finish(&im.rules);
-    buf_finish(&im.match);
-    intern_finish(&im.written);
-    arena_finish(&im.arena);
+    import_finish(&im);
     return good;
 }

@@ -22,7 +22,8 @@ struct import_result {
     struct buf document; /* the policy document, laid out */
     struct buf report;   /* lines for people, one for each entry and each setting */
     uint32_t rules;
-    uint32_t kept, changed, left_out; /* entries and settings */
+    uint32_t kept, changed, left_out; /* entries */
+    uint32_t settings;                /* that are no rules */
 };
 
 void import_result_init(struct import_result *result);
@@ -33,5 +34,20 @@ void import_result_finish(struct import_result *result);
 MUST_USE bool import_claude_settings(const struct import_file *files, size_t count,
                                      const struct import_options *options, struct import_result *ret_result,
                                      struct buf *ret_error);
+
+/* Codex: its rules for commands (any name) and the approvals of `config.toml` (names that end in `.toml`). */
+MUST_USE bool import_codex(const struct import_file *files, size_t count,
+                           const struct import_options *options, struct import_result *ret_result,
+                           struct buf *ret_error);
+
+/* Gemini CLI: policy files. */
+MUST_USE bool import_gemini(const struct import_file *files, size_t count,
+                            const struct import_options *options, struct import_result *ret_result,
+                            struct buf *ret_error);
+
+/* opencode: the `permission` block of one configuration, with comments or without. */
+MUST_USE bool import_opencode(const struct import_file *files, size_t count,
+                              const struct import_options *options, struct import_result *ret_result,
+                              struct buf *ret_error);
 
 #endif

@@ -14,18 +14,32 @@
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate import claude-settings [--report FILE] [--project DIR] SETTINGS...\n\n"
-    "Prints a policy document made from the permission lists (deny, ask, allow) of Claude Code's settings "
-    "files, and on\n"
-    "standard error a report: for each entry, whether it was kept, made stricter or narrower, or left out, "
-    "and why.\n"
-    "Nothing becomes wider. Name all files that count together: a deny of one goes before an allow of "
-    "another.\n\n"
+    "usage: callgate import claude-settings|codex|gemini|opencode [--report FILE] [--project DIR] FILE...\n\n"
+    "Prints a policy document made from another program's permission lists, and on standard error a report: "
+    "for each entry,\n"
+    "whether it was kept, made stricter or narrower, or left out, and why. Nothing becomes wider.\n\n"
+    "  claude-settings       Claude Code's settings files: deny, ask, allow, additionalDirectories. Name all "
+    "files that count\n"
+    "                        together: a deny of one goes before an allow of another.\n"
+    "  codex                 Codex's rules for commands (.rules) and the approvals of its config.toml\n"
+    "  gemini                Gemini CLI's policy files (.toml)\n"
+    "  opencode              the permission block of one opencode.json\n\n"
     "  --report FILE         write the report to a file\n"
-    "  --project DIR         what '/path', 'path' and './path' start from (default: the folder above "
-    ".claude)\n"
+    "  --project DIR         where the project lies (default: the folder above .claude; of opencode the "
+    "working directory)\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ start from\n\n"
     "Exit: 0 all was kept, or made stricter or narrower; 1 something was left out; 2 could not be done.\n";
+
+static const struct importer_kind {
+    const char *name;
+    bool (*import)(const struct import_file *files, size_t count, const struct import_options *options,
+                   struct import_result *ret_result, struct buf *ret_error);
+} kinds[] = {
+    {"claude-settings", import_claude_settings},
+    {"codex", import_codex},
+    {"gemini", import_gemini},
+    {"opencode", import_opencode},
+};
 
 struct inputs {
     struct text_file *texts;
@@ -94,24 +108,26 @@ static bool write_report(const char *path, struct slice report)
     return good;
 }
 
-static int import(const struct inputs *inputs, const struct import_options *options, const char *report)
+static int import(const struct inputs *inputs, const struct importer_kind *kind,
+                  const struct import_options *options, const char *report)
 {
     struct import_result result;
     struct buf error;
     int code = EXIT_UNABLE;
     import_result_init(&result);
     buf_init(&error, 64u << 10);
-    if (!import_claude_settings(inputs->files, inputs->count, options, &result, &error)) {
+    if (!kind->import(inputs->files, inputs->count, options, &result, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     } else if (write_report(report, buf_slice_of(&result.report)) && print(&result.document) == EXIT_YES) {
-        code = result.left_out ? EXIT_NO : EXIT_YES;
+        code = result.left_out > 0 || result.settings > 0 ? EXIT_NO : EXIT_YES;
     }
     import_result_finish(&result);
     buf_finish(&error);
     return code;
 }
 
-static int read_and_import(const struct options *options, const char *project, const char *report)
+static int read_and_import(const struct options *options, const struct importer_kind *kind,
+                           const char *project, const char *report)
 {
     struct inputs inputs = {0};
     struct import_options import_options = {.base = &options->base};
@@ -123,7 +139,7 @@ static int read_and_import(const struct options *options, const char *project, c
         say("%s: %s", project, strerror(errno));
     } else if (dirs != NULL && read_inputs(&inputs, names, count) && find_dirs(&inputs, names, dirs)) {
         import_options.project = project != NULL ? slice_of(root) : (struct slice){0};
-        code = import(&inputs, &import_options, report);
+        code = import(&inputs, kind, &import_options, report);
     }
     for (size_t i = 0; i < inputs.count; i++) {
         text_file_finish(&inputs.texts[i]);
@@ -132,6 +148,16 @@ static int read_and_import(const struct options *options, const char *project, c
     free(inputs.files);
     free(dirs);
     return code;
+}
+
+static const struct importer_kind *kind_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        if (strcmp(kinds[i].name, name) == 0) {
+            return &kinds[i];
+        }
+    }
+    return NULL;
 }
 
 static int run(int argc, char **argv)
@@ -146,12 +172,14 @@ static int run(int argc, char **argv)
     if (code != -1) {
         return code;
     }
-    if (options.argc < 1 || strcmp(options.argv[0], "claude-settings") != 0) {
-        code = usage_error(&command_import, "name what to import: claude-settings");
+    const struct importer_kind *kind = options.argc > 0 ? kind_named(options.argv[0]) : NULL;
+    if (kind == NULL) {
+        code =
+            usage_error(&command_import, "name what to import: claude-settings, codex, gemini or opencode");
     } else if (options.argc < 2) {
-        code = usage_error(&command_import, "name the settings files");
+        code = usage_error(&command_import, "name the files");
     } else {
-        code = read_and_import(&options, project, report);
+        code = read_and_import(&options, kind, project, report);
     }
     options_finish(&options);
     return code;

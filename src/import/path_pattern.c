@@ -1,7 +1,7 @@
 /* Claude Code's path patterns are gitignore's, with four starts: `//path` the root, `~/path` the home
  * directory, `/path` where the settings belong, `path` and `./path` the working directory. A match has one
  * prefix and one component with one `*`: enough for most, and for a superset of all. */
-#include "import/claude_path_internal.h"
+#include "import/path_pattern_internal.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static size_t literals(const struct pattern *pattern)
 }
 
 /* The start and the first `count` components as a prefix. False when the start is not known. */
-static bool write_prefix(const struct pattern *pattern, size_t count, const struct claude_places *places,
+static bool write_prefix(const struct pattern *pattern, size_t count, const struct import_places *places,
                          struct arena *arena, struct slice *ret)
 {
     struct slice start = pattern->start == START_ROOT     ? SLICE("")
@@ -209,15 +209,15 @@ static bool has_like(struct slice path, struct slice component)
     return false;
 }
 
-static const char *note_of_start(const struct pattern *pattern, const struct claude_places *places)
+static const char *note_of_start(const struct pattern *pattern, const struct import_places *places)
 {
     return pattern->start == START_WORKING && places->working.ptr == NULL
                ? "from the working directory in which the policy is loaded"
                : "";
 }
 
-static enum claude_path_result say_more(const struct pattern *pattern, const struct claude_places *places,
-                                        struct arena *arena, struct claude_path *ret)
+static enum import_path_result say_more(const struct pattern *pattern, const struct import_places *places,
+                                        struct arena *arena, struct import_path *ret)
 {
     size_t head = floats(pattern) ? 0 : literals(pattern);
     bool whole = head == pattern->count, lost = false;
@@ -232,11 +232,11 @@ static enum claude_path_result say_more(const struct pattern *pattern, const str
     bool has_component = (!whole || lost) && last_component(pattern, head, &ret->component);
     if (anywhere && !has_component) {
         ret->note = "this pattern cannot be said here";
-        return CLAUDE_PATH_NONE;
+        return IMPORT_PATH_NONE;
     }
     if (anywhere) {
         ret->note = "in every directory, whatever the working directory is";
-        return CLAUDE_PATH_MORE;
+        return IMPORT_PATH_MORE;
     }
     /* Exact: a literal path, or one name at any depth below it. */
     size_t rest = pattern->count - head;
@@ -244,54 +244,81 @@ static enum claude_path_result say_more(const struct pattern *pattern, const str
                                 : rest == 2 && pattern->list[head].kind == KIND_DOUBLE;
     if (has_component && deep && !anywhere && has_like(ret->prefix, ret->component)) {
         ret->note = "all below the directory, whose own path has such a name";
-        return CLAUDE_PATH_MORE;
+        return IMPORT_PATH_MORE;
     }
     if (whole || (has_component && deep)) {
         ret->note = note_of_start(pattern, places);
-        return CLAUDE_PATH_EXACT;
+        return IMPORT_PATH_EXACT;
     }
     ret->note = has_component ? "at any depth, and whatever the rest of the pattern says"
                               : "all that is below this directory";
-    return CLAUDE_PATH_MORE;
+    return IMPORT_PATH_MORE;
 }
 
-static enum claude_path_result say_less(const struct pattern *pattern, const struct claude_places *places,
-                                        struct arena *arena, struct claude_path *ret)
+/* One name at any depth below a place: exact, unless the place's own path has such a name, where the match would cover
+ * all below the place. */
+static enum import_path_result say_name(const struct pattern *pattern, const struct import_places *places,
+                                        struct arena *arena, struct import_path *ret)
 {
-    if (literals(pattern) != pattern->count) {
+    size_t head = floats(pattern) ? 0 : literals(pattern);
+    size_t rest = pattern->count - head;
+    size_t name = rest > 0 ? pattern->count - 1 : 0;
+    bool deep = floats(pattern) ? rest == 1 || (rest == 2 && pattern->list[0].kind == KIND_DOUBLE)
+                                : rest == 2 && pattern->list[head].kind == KIND_DOUBLE;
+    if (floats(pattern) && pattern->all_below && pattern->list[0].kind == KIND_LITERAL) {
+        deep = false; /* with two stars behind it the name may also be meant from the start alone */
+    }
+    if (deep && !pattern->only_directory && !pattern->upward && can_be_component(&pattern->list[name]) &&
+        (pattern->start != START_WORKING || places->working.ptr != NULL) &&
+        write_prefix(pattern, head, places, arena, &ret->prefix) &&
+        !has_like(ret->prefix, pattern->list[name].text)) {
+        ret->component = pattern->list[name].text;
+        ret->note = "";
+        return IMPORT_PATH_EXACT;
+    }
+    if (literals(pattern) != pattern->count || pattern->only_directory || pattern->upward ||
+        !write_prefix(pattern, pattern->count, places, arena, &ret->prefix)) {
+        ret->prefix = (struct slice){0};
         ret->note = "a pattern with wildcards inside can't be said exactly";
-        return CLAUDE_PATH_NONE;
+        return IMPORT_PATH_NONE;
+    }
+    ret->note = pattern->all_below ? note_of_start(pattern, places)
+                                   : "only in the working directory itself, not at any depth";
+    return pattern->all_below ? IMPORT_PATH_EXACT : IMPORT_PATH_LESS;
+}
+
+static enum import_path_result say_less(const struct pattern *pattern, const struct import_places *places,
+                                        struct arena *arena, struct import_path *ret)
+{
+    if (literals(pattern) != pattern->count || floats(pattern)) {
+        return say_name(pattern, places, arena, ret);
     }
     if (pattern->only_directory || pattern->upward) {
         ret->note = "a pattern that ends in '/' or has '..' can't be said exactly";
-        return CLAUDE_PATH_NONE;
+        return IMPORT_PATH_NONE;
     }
     if (!write_prefix(pattern, pattern->count, places, arena, &ret->prefix)) {
         ret->note = "what '/path' starts from depends on where the settings lie: name it with --project, or "
                     "write '//path'";
-        return CLAUDE_PATH_NONE;
+        return IMPORT_PATH_NONE;
     }
     ret->note = note_of_start(pattern, places);
-    if (floats(pattern) && !pattern->all_below) {
-        ret->note = "only in the working directory itself, not at any depth";
-        return CLAUDE_PATH_LESS;
-    }
-    return CLAUDE_PATH_EXACT;
+    return IMPORT_PATH_EXACT;
 }
 
-enum claude_path_result claude_path_read(struct slice text, bool widen, const struct claude_places *places,
-                                         struct arena *arena, struct claude_path *ret_path)
+enum import_path_result import_path_read(struct slice text, bool widen, const struct import_places *places,
+                                         struct arena *arena, struct import_path *ret_path)
 {
-    *ret_path = (struct claude_path){.note = "the pattern is empty, too long, or there is no memory"};
+    *ret_path = (struct import_path){.note = "the pattern is empty, too long, or there is no memory"};
     if (slice_starts_with(text, SLICE("!"))) {
         ret_path->note = "an exception to the rules before it";
-        return CLAUDE_PATH_EXCEPTION;
+        return IMPORT_PATH_EXCEPTION;
     }
     struct pattern *pattern = arena_alloc(arena, sizeof(*pattern));
     bool blank = text.len == 0 || text.ptr[0] == ' ' || text.ptr[text.len - 1] == ' ' ||
                  memchr(text.ptr, '\0', text.len) != NULL;
     if (pattern == NULL || blank || !read_pattern(text, arena, pattern)) {
-        return CLAUDE_PATH_NONE;
+        return IMPORT_PATH_NONE;
     }
     ret_path->note = "";
     return widen ? say_more(pattern, places, arena, ret_path) : say_less(pattern, places, arena, ret_path);
