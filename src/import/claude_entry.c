@@ -41,6 +41,34 @@ static bool add_everything(struct importer *im, struct import_entry *entry)
     return import_add(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))});
 }
 
+/* Claude Code holds a deny or an ask for files against the shell commands that it knows to read or write them. Here
+ * one for reading holds for every command that names the file, one for writing for those that write; without a place
+ * (NULL) each holds for the commands of its kind. */
+static bool add_shell(struct importer *im, struct import_entry *entry, struct slice name,
+                      const struct import_path *place)
+{
+    static const char *const writers[] = {">",     "tee",   "sed",   "cp",    "mv",       "rm",      "rmdir",
+                                          "mkdir", "touch", "ln",    "dd",    "truncate", "install", "chmod",
+                                          "chown", "rsync", "unzip", "patch", "shred",    NULL};
+    static const char *const readers[] = {"<",    "awk",  "base64", "cat",  "cmp",     "comm", "cut",  "diff",
+                                          "file", "fold", "grep",   "head", "hexdump", "jq",   "join", "less",
+                                          "more", "nl",   "od",     "rg",   "sed",     "sort", "tac",  "tail",
+                                          "tr",   "uniq", "wc",     "xxd",  "strings", NULL};
+    struct import_match match = {.tools = import_one(im, SLICE("Bash"))};
+    bool writes = slice_is(name, "Edit");
+    if (entry->list == IMPORT_ALLOW || !(writes || slice_is(name, "Read"))) {
+        return true;
+    }
+    if (writes || place == NULL) {
+        match.command_prefixes = import_texts(im, writes ? writers : readers);
+    }
+    if (place != NULL) {
+        match.path = place->prefix;
+        match.component = place->component;
+    }
+    return import_add(im, entry, &match);
+}
+
 static const char *const no_such_name = "no tool has such a name";
 
 /* A deny or an ask that covers more than the entry: the whole tool. */
@@ -57,7 +85,8 @@ static void bare(struct importer *im, struct import_entry *entry, struct slice n
 {
     struct import_match alone = {.tools = import_one(im, name)};
     bool good = entry->list == IMPORT_ALLOW ? import_add(im, entry, &alone)
-                                            : add_tools(im, entry, name, (struct import_match){0});
+                                            : add_tools(im, entry, name, (struct import_match){0}) &&
+                                                  add_shell(im, entry, name, NULL);
     if (good) {
         import_tell(im, entry, IMPORT_KEPT, "");
     } else {
@@ -138,25 +167,6 @@ static void mcp(struct importer *im, struct import_entry *entry, struct slice na
 
 /* ---- Paths ---- */
 
-/* Claude Code holds a deny or an ask for files against the shell commands that it knows to read or write them. Here
- * one for reading holds for every command that names the file, and one for writing for those that write. */
-static bool add_shell(struct importer *im, struct import_entry *entry, struct slice name,
-                      const struct import_path *place)
-{
-    static const char *const writers[] = {">",     "tee",   "sed",   "cp",    "mv",       "rm",      "rmdir",
-                                          "mkdir", "touch", "ln",    "dd",    "truncate", "install", "chmod",
-                                          "chown", "rsync", "unzip", "patch", "shred",    NULL};
-    struct import_match match = {.path = place->prefix, .component = place->component};
-    if (entry->list == IMPORT_ALLOW || !(slice_is(name, "Read") || slice_is(name, "Edit"))) {
-        return true;
-    }
-    match.tools = import_one(im, SLICE("Bash"));
-    if (slice_is(name, "Edit")) {
-        match.command_prefixes = import_texts(im, writers);
-    }
-    return import_add(im, entry, &match);
-}
-
 static void path(struct importer *im, struct import_entry *entry, struct slice name, struct slice pattern)
 {
     struct import_path place;
@@ -209,8 +219,22 @@ static struct slice command_text(struct importer *im, struct slice spec)
     return copy.ptr != NULL ? copy : SLICE("");
 }
 
+/* Whether it may also be a rule about an argument, `name:value`. */
+static bool may_be_argument(struct slice spec)
+{
+    size_t i = 0;
+    while (i < spec.len && ((spec.ptr[i] >= 'a' && spec.ptr[i] <= 'z') || spec.ptr[i] == '_')) {
+        i++;
+    }
+    return i > 0 && i < spec.len && spec.ptr[i] == ':' && !slice_is(slice_from(spec, i), ":*");
+}
+
 static void command(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
 {
+    if (entry->list != IMPORT_ALLOW && may_be_argument(spec)) {
+        widen(im, entry, name, "every command: it may be a rule about an argument");
+        return;
+    }
     struct import_command said;
     struct slice text = command_text(im, spec);
     bool allow = entry->list == IMPORT_ALLOW;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/starlark.h"
-#include "import/toml.h"
+#include "import/starlark_internal.h"
+#include "import/toml_internal.h"
 
 #define COMBINATIONS_MOST 1000u /* texts in one list of a match */
 #define WORDS_MOST        32u
@@ -83,9 +83,12 @@ static bool combine(struct importer *im, const struct starlark_value *pattern, s
         }
         struct slice text = import_command_words(im, words, pattern->count);
         rule->shell = rule->shell || import_is_shell(words[0]);
-        if (text.ptr == NULL) {
-            rule->lost = true;
-        } else {
+        bool there = false;
+        for (size_t i = 0; i < rule->count; i++) {
+            there = there || slice_eq(rule->prefixes[i], text);
+        }
+        rule->lost = rule->lost || text.ptr == NULL;
+        if (text.ptr != NULL && !there) {
             rule->prefixes[rule->count++] = text;
         }
     }

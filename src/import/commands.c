@@ -34,8 +34,27 @@ static struct slice kept(struct importer *im, struct buf *text)
     return copy;
 }
 
+/* A word of nothing but what stands for itself in every shell. */
+static bool is_simple(struct slice word)
+{
+    for (size_t i = 0; i < word.len; i++) {
+        char c = word.ptr[i];
+        bool simple = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      (c != '\0' && strchr("_-./:@%+,", c) != NULL) || (c == '=' && i > 0);
+        if (!simple) {
+            return false;
+        }
+    }
+    return word.len > 0;
+}
+
 static void append_word(struct buf *text, struct slice word)
 {
+    if (text->len > 0 && is_simple(word)) {
+        buf_byte(text, ' ');
+        buf_slice(text, word);
+        return;
+    }
     if (text->len > 0) {
         buf_byte(text, ' ');
     }
@@ -128,20 +147,6 @@ static struct slice without_last_word(struct slice text)
         text.len--;
     }
     return text;
-}
-
-/* A word of nothing but what stands for itself in every shell. */
-static bool is_simple(struct slice word)
-{
-    for (size_t i = 0; i < word.len; i++) {
-        char c = word.ptr[i];
-        bool simple = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                      (c != '\0' && strchr("_-./:@%+,", c) != NULL);
-        if (!simple) {
-            return false;
-        }
-    }
-    return word.len > 0;
 }
 
 static struct slice around(struct importer *im, const char *before, struct slice word, const char *behind)
@@ -241,8 +246,8 @@ enum import_command_kind import_command_read(struct importer *im, struct slice p
     size_t wild = first_wild(pattern, one);
     bool open =
         pattern.len > 2 && slice_ends_with(pattern, SLICE(" *")) && pattern.ptr[pattern.len - 3] != '\\';
-    if (pattern.len == 0) {
-        ret->note = "it is empty";
+    if (pattern.len == 0 || (!widen && (pattern.ptr[0] == ' ' || pattern.ptr[pattern.len - 1] == ' '))) {
+        ret->note = "it is empty, or begins or ends with a blank";
         return IMPORT_COMMAND_NONE;
     }
     if (slice_is(pattern, "*")) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import/toml.h"
+#include "import/toml_internal.h"
 
 #define NAMES_MOST 1000u
 
@@ -170,26 +170,30 @@ static struct slice shown(struct importer *im, const struct gemini_rule *rule)
     return copy.ptr != NULL ? copy : SLICE("");
 }
 
+/* A rule that covers more than it should must not ask before a deny of the same calls. */
+static bool put(struct importer *im, struct import_entry *entry, const struct import_match *match, bool exact)
+{
+    return !exact && entry->list == IMPORT_ASK ? import_defer(im, entry, match)
+                                               : import_add(im, entry, match);
+}
+
 /* One name of `toolName`; with `mcpName` it is the server's own tool. False: it cannot be said. */
 static bool add_tool(struct importer *im, struct import_entry *entry, struct slice server, struct slice tool,
-                     struct import_match match)
+                     bool exact)
 {
-    match.server = server;
-    if (server.ptr != NULL && (tool.ptr == NULL || slice_is(tool, "*"))) {
-        return import_add(im, entry, &match);
-    }
+    struct import_match match = {.server = server};
     if (server.ptr == NULL && slice_starts_with(tool, SLICE("mcp_")) && !slice_is(tool, "mcp_*")) {
-        return import_add_splits(im, entry, slice_from(tool, 4), SLICE("_"));
+        return exact && import_add_splits(im, entry, slice_from(tool, 4), SLICE("_"));
     }
-    if (tool.ptr == NULL || slice_is(tool, "*")) {
+    if (server.ptr == NULL && (tool.ptr == NULL || slice_is(tool, "*"))) {
         match.tools = import_one(im, SLICE("*"));
-        return import_add(im, entry, &match);
+    } else if (tool.ptr != NULL && !slice_is(tool, "*")) {
+        match.tools = import_one(im, tool);
+        if (memchr(tool.ptr, '*', tool.len) != NULL) {
+            return false;
+        }
     }
-    if (memchr(tool.ptr, '*', tool.len) != NULL) {
-        return false;
-    }
-    match.tools = import_one(im, tool);
-    return import_add(im, entry, &match);
+    return put(im, entry, &match, exact);
 }
 
 /* Whether a rule without conditions on commands lets every command of the shell through: then those with redirections
@@ -223,7 +227,7 @@ static void write_tools(struct importer *im, struct import_entry *entry, const s
         return;
     }
     if (slice_is(server, "*")) {
-        good = !allow && import_add(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))});
+        good = !allow && put(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))}, false);
         import_tell(im, entry, good ? IMPORT_STRICTER : IMPORT_LEFT_OUT,
                     good ? "every call: whether a server is named cannot be asked here"
                          : "whether a server is named cannot be asked here");
@@ -232,10 +236,10 @@ static void write_tools(struct importer *im, struct import_entry *entry, const s
     good = guard_redirections(im, entry, rule, tools);
     for (size_t i = 0; good && i < (tools.count > 0 ? tools.count : 1); i++) {
         struct slice tool = tools.count > 0 ? tools.list[i] : (struct slice){0};
-        good = add_tool(im, entry, server, tool, (struct import_match){0});
+        good = add_tool(im, entry, server, tool, !more);
     }
     if (!good && !allow &&
-        import_add(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))})) {
+        put(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))}, false)) {
         import_tell(im, entry, IMPORT_STRICTER, "every call: this name can't be said exactly");
     } else if (!good) {
         import_tell(im, entry, IMPORT_LEFT_OUT, "this name can't be said exactly");
@@ -263,7 +267,11 @@ static void write_commands(struct importer *im, struct import_entry *entry, cons
         buf_finish(&text);
         bool exact = pattern.ptr != NULL && memchr(prefixes.list[i].ptr, '*', prefixes.list[i].len) == NULL &&
                      import_command_read(im, pattern, !allow, false, &command) == IMPORT_COMMAND_EXACT;
-        if (exact) {
+        bool there = false;
+        for (size_t j = 0; exact && j < count; j++) {
+            there = there || slice_eq(list[j], command.prefix);
+        }
+        if (exact && !there) {
             list[count++] = command.prefix;
         }
         less = less || !exact;
@@ -276,7 +284,7 @@ static void write_commands(struct importer *im, struct import_entry *entry, cons
     if (!said || less) {
         match.command_prefixes.count = allow ? count : 0;
     }
-    if (!import_add(im, entry, &match)) {
+    if (!put(im, entry, &match, said && !less && !more)) {
         import_tell(im, entry, IMPORT_LEFT_OUT, "this condition can't be said here");
     } else if (!said || less) {
         import_tell(im, entry, allow ? IMPORT_NARROWER : IMPORT_STRICTER,

@@ -23,8 +23,11 @@ struct import_entry {
     enum import_list list;
     uint32_t number;    /* of those in this list, from 1 */
     uint32_t rules;     /* written for it */
+    bool asked;         /* an allow that was written as a question, because of a deferred one */
     struct slice place; /* "FILE: permissions.deny[0] ": the begin of its line in the report */
 };
+
+struct import_deferred;
 
 struct importer {
     const struct import_options *options;
@@ -34,9 +37,10 @@ struct importer {
     struct intern written;       /* effect and match of each rule */
     struct import_places places; /* of the file at hand */
     struct buf rules, match;
-    uint32_t numbers[IMPORT_LISTS]; /* of the last entry in each list */
-    bool limits_files;              /* a deny or an ask names files */
-    bool failed;                    /* no memory */
+    uint32_t numbers[IMPORT_LISTS];   /* of the last entry in each list */
+    struct import_deferred *deferred; /* the newest first */
+    bool limits_files;                /* a deny or an ask names files */
+    bool failed;                      /* no memory */
 };
 
 void import_init(struct importer *im, const struct import_options *options, struct import_result *result,
@@ -79,6 +83,11 @@ MUST_USE bool import_add(struct importer *im, struct import_entry *entry, const 
 /* The same with another effect than the entry's. */
 MUST_USE bool import_add_as(struct importer *im, struct import_entry *entry, enum import_list effect,
                             const struct import_match *match);
+
+/* Where rules of several effects stand in one order: an ask that covers more than it should would stand before a deny
+ * of the same calls, and take them from it. So it is written at the very end, and allows that follow and may be about
+ * the same tools become questions. False when it would not load. */
+MUST_USE bool import_defer(struct importer *im, struct import_entry *entry, const struct import_match *match);
 
 /* An entry of a list with its number. */
 struct import_entry import_entry(struct importer *im, enum import_list list, struct slice text,

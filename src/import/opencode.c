@@ -58,6 +58,18 @@ static bool is_whole(struct slice pattern)
 
 /* ---- Rules ---- */
 
+/* A rule that covers more than it should must not ask before a deny of the same calls. */
+static bool put(struct importer *im, struct import_entry *entry, const struct import_match *match, bool exact)
+{
+    return !exact && entry->list == IMPORT_ASK ? import_defer(im, entry, match)
+                                               : import_add(im, entry, match);
+}
+
+static struct slice project_of(const struct importer *im)
+{
+    return im->places.working.ptr != NULL ? im->places.working : SLICE(".");
+}
+
 static void add_whole(struct opencode *in, struct import_entry *entry, struct slice permission)
 {
     struct importer *im = &in->im;
@@ -65,15 +77,18 @@ static void add_whole(struct opencode *in, struct import_entry *entry, struct sl
     struct import_match match = {.tools = tools_of(im, permission)};
     bool good = true;
     if (allow && !in->outside_free && is_one_of(permission, path_permissions)) {
-        match.path = im->places.working.ptr != NULL ? im->places.working : SLICE(".");
+        match.path = project_of(im);
     }
     if (allow && !in->outside_free && slice_is(permission, "bash")) {
         struct import_match inside = {.tools = match.tools,
                                       .command_prefixes = import_texts(im, file_programs)};
         struct import_match all = inside;
-        inside.path = im->places.working.ptr != NULL ? im->places.working : SLICE(".");
+        inside.path = project_of(im);
         good = import_add(im, entry, &inside) && import_add_as(im, entry, in->outside, &all);
     }
+    /* A server's tool stands there as SERVER_TOOL. */
+    good = good && (memchr(permission.ptr, '_', permission.len) == NULL ||
+                    import_add_splits(im, entry, permission, SLICE("_")));
     if (good && import_add(im, entry, &match)) {
         import_tell(im, entry, IMPORT_KEPT, "");
     } else {
@@ -102,7 +117,7 @@ static void add_named(struct opencode *in, struct import_entry *entry, struct sl
     }
     if (good) {
         import_tell(im, entry, IMPORT_KEPT, "");
-    } else if (!allow && import_add(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))})) {
+    } else if (!allow && put(im, entry, &(struct import_match){.tools = import_one(im, SLICE("*"))}, false)) {
         import_tell(im, entry, IMPORT_STRICTER, "every tool: this name can't be said exactly");
     } else {
         import_tell(im, entry, IMPORT_LEFT_OUT, "this name can't be said exactly");
@@ -125,7 +140,7 @@ static void add_command(struct opencode *in, struct import_entry *entry, struct 
         return;
     }
     if (allow && !in->outside_free && is_one_of(said.program, file_programs)) {
-        match.path = im->places.working.ptr != NULL ? im->places.working : SLICE(".");
+        match.path = project_of(im);
     }
     if (said.text.ptr != NULL && !in->outside_free) {
         kind = IMPORT_COMMAND_NONE; /* where such a text leads is not known */
@@ -135,7 +150,8 @@ static void add_command(struct opencode *in, struct import_entry *entry, struct 
     }
     if (allow && kind == IMPORT_COMMAND_NONE) {
         import_tell(im, entry, IMPORT_LEFT_OUT, said.note);
-    } else if (kind != IMPORT_COMMAND_NONE && kind != IMPORT_COMMAND_ALL && import_add(im, entry, &match)) {
+    } else if (kind != IMPORT_COMMAND_NONE && kind != IMPORT_COMMAND_ALL &&
+               put(im, entry, &match, kind == IMPORT_COMMAND_EXACT)) {
         import_tell(im, entry,
                     kind == IMPORT_COMMAND_EXACT  ? IMPORT_KEPT
                     : kind == IMPORT_COMMAND_MORE ? IMPORT_STRICTER
@@ -143,7 +159,8 @@ static void add_command(struct opencode *in, struct import_entry *entry, struct 
                     said.note);
     } else if (allow) {
         import_tell(im, entry, IMPORT_LEFT_OUT, "this command cannot be said here");
-    } else if (import_add(im, entry, &(struct import_match){.tools = import_one(im, permission)})) {
+    } else if (put(im, entry, &(struct import_match){.tools = import_one(im, permission)},
+                   is_whole(pattern))) {
         import_tell(im, entry, is_whole(pattern) ? IMPORT_KEPT : IMPORT_STRICTER, said.note);
     }
 }
@@ -176,10 +193,14 @@ static void add_path(struct opencode *in, struct import_entry *entry, struct sli
         buf_slice(&text, dir);
         match.path = arena_copy(&im->arena, buf_slice_of(&text));
         buf_finish(&text);
-        bool exact = below || allow;
-        if (match.path.ptr != NULL && import_add(im, entry, &match)) {
+        /* What a path is compared as is sure of `edit` alone: a question about another must not take a deny's place. */
+        bool sure = slice_is(permission, "edit") || entry->list != IMPORT_ASK;
+        bool exact = (below || allow) && sure;
+        if (match.path.ptr != NULL && put(im, entry, &match, exact)) {
             import_tell(im, entry, exact ? IMPORT_KEPT : IMPORT_STRICTER,
-                        exact ? "" : "and all that is below it");
+                        exact  ? ""
+                        : sure ? "and all that is below it"
+                               : "asked about after all others");
             return;
         }
         match.path = (struct slice){0};
@@ -192,12 +213,12 @@ static void add_path(struct opencode *in, struct import_entry *entry, struct sli
     const char *slash = memrchr(rest.ptr, '/', rest.len);
     struct slice name = slash != NULL && !below ? slice_from(rest, (size_t)(slash - rest.ptr) + 1) : rest;
     match.component = below || memchr(name.ptr, '/', name.len) != NULL ? (struct slice){0} : name;
-    if (match.component.ptr != NULL && import_add(im, entry, &match)) {
+    if (match.component.ptr != NULL && put(im, entry, &match, false)) {
         import_tell(im, entry, IMPORT_STRICTER, "and all below a directory of such a name");
         return;
     }
     match.component = (struct slice){0};
-    if (import_add(im, entry, &match)) {
+    if (put(im, entry, &match, false)) {
         import_tell(im, entry, IMPORT_STRICTER, "every call of the tool");
     }
 }
@@ -222,8 +243,40 @@ static void add_argument(struct opencode *in, struct import_entry *entry, struct
     }
     if (entry->list == IMPORT_ALLOW) {
         import_tell(im, entry, IMPORT_LEFT_OUT, "a part of this tool's calls can't be said exactly");
-    } else if (import_add(im, entry, &match)) {
+    } else if (put(im, entry, &match, false)) {
         import_tell(im, entry, IMPORT_STRICTER, "every call of the tool");
+    }
+}
+
+/* Of places outside the project: for the tools that take paths, and for the commands that opencode looks into. An allow
+ * is no rule here: what allows reaches to the project's end at most. */
+static void add_outside(struct opencode *in, struct import_entry *entry, struct slice pattern)
+{
+    static const char *const tools[] = {"read",  "list",  "glob",      "grep",        "edit",
+                                        "write", "patch", "multiedit", "apply_patch", NULL};
+    struct importer *im = &in->im;
+    struct import_match paths = {.tools = import_texts(im, tools)};
+    struct import_match commands = {.tools = import_one(im, SLICE("bash")),
+                                    .command_prefixes = import_texts(im, file_programs)};
+    size_t tail = slice_ends_with(pattern, SLICE("/**")) ? 3 : slice_ends_with(pattern, SLICE("/*")) ? 2 : 0;
+    struct slice dir = {pattern.ptr, pattern.len - tail};
+    bool absolute = dir.len > 1 && (dir.ptr[0] == '/' || slice_starts_with(dir, SLICE("~/")));
+    bool plain = tail > 0 && absolute && memchr(dir.ptr, '*', dir.len) == NULL &&
+                 memchr(dir.ptr, '?', dir.len) == NULL;
+    if (is_whole(pattern)) {
+        import_tell(im, entry, IMPORT_KEPT,
+                    "in the rules that allow; where none does, opencode asks as before");
+        return;
+    }
+    if (entry->list == IMPORT_ALLOW) {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "an allow reaches to the project's end at most");
+        return;
+    }
+    paths.path = commands.path = plain ? dir : (struct slice){0};
+    if (import_add(im, entry, &paths) && import_add(im, entry, &commands)) {
+        import_tell(im, entry, plain ? IMPORT_KEPT : IMPORT_STRICTER, plain ? "" : "whatever the place is");
+    } else {
+        import_tell(im, entry, IMPORT_LEFT_OUT, "this place cannot be resolved here");
     }
 }
 
@@ -239,9 +292,7 @@ static void add_rule(struct opencode *in, struct import_entry *entry, const stru
     } else if (is_one_of(permission, no_tools)) {
         import_tell(&in->im, entry, IMPORT_LEFT_OUT, "it is no tool");
     } else if (slice_is(permission, "external_directory")) {
-        bool whole = is_whole(rule->pattern);
-        import_tell(&in->im, entry, whole ? IMPORT_KEPT : IMPORT_LEFT_OUT,
-                    whole ? "in the rules that allow" : "an allow reaches to the project's end at most");
+        add_outside(in, entry, rule->pattern);
     } else if (wild && !is_whole(rule->pattern)) {
         if (entry->list == IMPORT_ALLOW) {
             import_tell(&in->im, entry, IMPORT_LEFT_OUT, "this can't be said exactly");
@@ -369,18 +420,31 @@ static void find_outside(struct opencode *in)
     }
 }
 
-static bool is_low(const struct opencode_rule *rule)
+/* Where a rule stands: what denies places outside the project first, what asks about them last, and before those an
+ * allow of names with wildcards, which may be meant to stand before all others there. */
+enum turn {
+    TURN_OUTSIDE_DENIALS,
+    TURN_OWN,
+    TURN_WIDE_ALLOWS,
+    TURN_OUTSIDE,
+    TURNS,
+};
+
+static enum turn turn_of(const struct opencode_rule *rule)
 {
     bool wild = memchr(rule->permission.ptr, '*', rule->permission.len) != NULL;
-    return wild && slice_is(rule->action, "allow");
+    if (slice_is(rule->permission, "external_directory")) {
+        return slice_is(rule->action, "deny") ? TURN_OUTSIDE_DENIALS : TURN_OUTSIDE;
+    }
+    return wild && slice_is(rule->action, "allow") ? TURN_WIDE_ALLOWS : TURN_OWN;
 }
 
-static void write_rules(struct opencode *in, bool low)
+static void write_rules(struct opencode *in, enum turn turn)
 {
     for (size_t i = in->count; i > 0; i--) {
         const struct opencode_rule *rule = &in->rules[i - 1];
         enum import_list list = IMPORT_ASK;
-        if (is_low(rule) != low || !action_of(rule->action, &list)) {
+        if (turn_of(rule) != turn || !action_of(rule->action, &list)) {
             continue;
         }
         struct buf text;
@@ -437,8 +501,9 @@ static bool import_one_file(struct opencode *in, const struct import_file *file)
         return false;
     }
     find_outside(in);
-    write_rules(in, false);
-    write_rules(in, true);
+    for (enum turn turn = 0; turn < TURNS; turn++) {
+        write_rules(in, turn);
+    }
     tell_settings(in);
     return true;
 }

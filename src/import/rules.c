@@ -206,9 +206,68 @@ bool import_add_as(struct importer *im, struct import_entry *entry, enum import_
     return true;
 }
 
+/* ---- Questions that cover more than they should ---- */
+
+struct import_deferred {
+    struct import_deferred *before;
+    struct import_entry entry;
+    struct import_match match;
+};
+
+static bool any_tool(const struct import_match *match)
+{
+    return match->tools.count == 0 || slice_is(match->tools.list[0], "*");
+}
+
+static bool may_meet(const struct import_match *one, const struct import_match *other)
+{
+    if (any_tool(one) || any_tool(other)) {
+        return true;
+    }
+    for (size_t i = 0; i < one->tools.count; i++) {
+        for (size_t j = 0; j < other->tools.count; j++) {
+            if (slice_eq(one->tools.list[i], other->tools.list[j])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool import_defer(struct importer *im, struct import_entry *entry, const struct import_match *match)
+{
+    struct slice text = match_text(im, match);
+    struct import_deferred *deferred = arena_alloc(&im->arena, sizeof(*deferred));
+    if (deferred == NULL) {
+        im->failed = true;
+    }
+    if (im->failed || !loads(im, IMPORT_ASK, text)) {
+        return false;
+    }
+    *deferred = (struct import_deferred){.before = im->deferred, .entry = *entry, .match = *match};
+    entry->rules++; /* the deferred one has the number before */
+    im->deferred = deferred;
+    return true;
+}
+
+static void write_deferred(struct importer *im)
+{
+    for (struct import_deferred *at = im->deferred; at != NULL; at = at->before) {
+        im->failed = !import_add_as(im, &at->entry, IMPORT_ASK, &at->match) || im->failed;
+    }
+}
+
 bool import_add(struct importer *im, struct import_entry *entry, const struct import_match *wanted)
 {
-    return import_add_as(im, entry, entry->list, wanted);
+    enum import_list effect = entry->list;
+    for (const struct import_deferred *at = im->deferred; effect == IMPORT_ALLOW && at != NULL;
+         at = at->before) {
+        entry->asked = entry->asked || may_meet(wanted, &at->match);
+    }
+    if (effect == IMPORT_ALLOW && entry->asked) {
+        effect = IMPORT_ASK;
+    }
+    return import_add_as(im, entry, effect, wanted);
 }
 
 struct import_entry import_entry(struct importer *im, enum import_list list, struct slice text,
@@ -277,6 +336,7 @@ bool import_write(struct importer *im, const char *notes)
 {
     struct buf document;
     struct import_result *result = im->result;
+    write_deferred(im);
     buf_init(&document, 64u << 20);
     buf_text(&document, "{\"version\":1,\"rules\":[");
     buf_slice(&document, buf_slice_of(&im->rules));
@@ -325,6 +385,10 @@ void import_tell(struct importer *im, const struct import_entry *entry, enum imp
     static const char *const words[] = {"kept", "stricter", "narrower", "left out"};
     struct buf *out = &im->result->report;
     const char *name = list_name(entry->list);
+    if (entry->asked && verdict != IMPORT_LEFT_OUT) {
+        verdict = IMPORT_STRICTER;
+        note = "asked about: a question before it covers some of these calls";
+    }
     buf_slice(out, entry->place);
     utf8_append_printable(out, entry->text);
     buf_printf(out, ": %s", words[verdict]);

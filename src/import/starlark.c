@@ -1,7 +1,8 @@
 /* A reader for the part of Starlark that Codex's rules are written in. */
-#include "import/starlark.h"
+#include "import/starlark_internal.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/utf8.h"
 

@@ -1,7 +1,8 @@
 /* A reader of TOML for settings. */
-#include "import/toml.h"
+#include "import/toml_internal.h"
 
 #include <stdint.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "json/json.h"

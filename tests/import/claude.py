@@ -99,20 +99,21 @@ def command_matches(pattern, command):
     return re.fullmatch(regex, command, re.S) is not None
 
 
-FILE_PROGRAMS = ("cat", "head", "tail", "sed", "tee", "grep")
+READING, WRITING = ("cat", "head", "tail", "sed", "grep"), ("sed", "tee")
 
 
 def files_of_command(text, working):
-    """Files that a command is known to touch."""
+    """Files that a command is known to touch, as (the tool that would do it, path)."""
     out = []
     for part in OPERATORS.split(text):
-        out += re.findall(r"[<>]\s*(\S+)", part)
+        out += [("Edit" if sign == ">" else "Read", path) for sign, path in re.findall(r"([<>])\s*(\S+)", part)]
         words = re.sub(r"[0-9]*[<>]+\s*\S+", "", part).split()
         while words and (words[0] in WRAPPERS or "=" in words[0]):
             words = words[2:] if words[0] == "timeout" else words[1:]
-        if words and words[0] in FILE_PROGRAMS:
-            out += [word for word in words[1:] if not word.startswith("-")]
-    return [each if each.startswith("/") else working + "/" + each for each in out]
+        for tool, programs in (("Read", READING), ("Edit", WRITING)):
+            if words and words[0] in programs:
+                out += [(tool, word) for word in words[1:] if not word.startswith("-")]
+    return [(tool, each if each.startswith("/") else working + "/" + each) for tool, each in out]
 
 
 # --- rules
@@ -156,8 +157,8 @@ class Lists:
             return key in given and str(given[key]).lower() == value.lower()
         if name == "Bash":
             return any(command_matches(spec, each) for each in commands(given.get("command", ""), which != "allow"))
-        if name == "Agent":
-            return given.get("subagent_type") == spec
+        if name in ("Agent", "Skill"):
+            return given.get({"Agent": "subagent_type", "Skill": "skill"}[name]) == spec
         return False
 
     def any_matches(self, which, call):
@@ -198,7 +199,7 @@ class Lists:
         if call["tool"] != "Bash" or "server" in call:
             return "none"
         for which in ("deny", "ask"):
-            for path in files_of_command(call.get("input", {}).get("command", ""), self.place.working):
-                if any(self.any_matches(which, {"tool": tool, "input": {"file_path": path}}) for tool in ("Read", "Edit")):
+            for tool, path in files_of_command(call.get("input", {}).get("command", ""), self.place.working):
+                if self.any_matches(which, {"tool": tool, "input": {"file_path": path}}):
                     return which
         return "none"

@@ -18,6 +18,7 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import claude
+import others
 
 passed = failed = 0
 
@@ -31,6 +32,14 @@ def check(what, good, *shown):
     print(f"failed: {what}")
     for each in shown:
         print("   ", each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
+
+
+def kind_of(decision):
+    """deny, ask, allow (by a rule in every reading, as a hook that grants asks), none."""
+    if decision["kind"] == "allow":
+        own = [each for each in decision["explain"]["readings"] if not each.get("aside")]
+        return "allow" if all("rule" in each["decision"] for each in own) else "none"
+    return {"deny": "deny", "require": "ask"}[decision["kind"]]
 
 
 class Gate:
@@ -58,17 +67,20 @@ class Gate:
         code, out, err = self.run("import", "claude-settings", *self.where, *more, *paths)
         report = {}
         for line in err.splitlines():
-            found = re.match(r".*: (?:permissions\.)?(.+?) (.*): (kept|stricter|narrower|left out)(?: \([^)]*\))?(?:: .*)?$", line)
+            found = re.match(r".*?: (?:permissions\.)?(\S+?) (.*): (kept|stricter|narrower|left out)(?: \([^)]*\))?(?:: .*)?$", line)
             if found:
                 report[found.group(1)] = found.group(3)
         return code, out, err, report
 
     def decisions(self, document, calls):
+        return [kind_of(each) for each in self.explained(document, calls)]
+
+    def explained(self, document, calls):
         path = os.path.join(self.root, "policy.json")
         with open(path, "wb") as file:
             file.write(document)
         text = "".join(json.dumps(call) + "\n" for call in calls).encode()
-        code, out, err = self.run("eval", "--policy", path, *self.where, "-", text=text)
+        code, out, err = self.run("eval", "--policy", path, "--explain", *self.where, "-", text=text)
         if code != 0:
             raise SystemExit(f"eval: {code} {err}")
         return [json.loads(line) for line in out.splitlines()]
@@ -208,13 +220,6 @@ def aimed_call(rng, gate, lists):
     return random_call(rng, gate)
 
 
-def kind_of(decision):
-    """deny, ask, allow (by a rule), none."""
-    if decision["kind"] == "allow":
-        return "allow" if "rule" in decision else "none"
-    return {"deny": "deny", "require": "ask"}[decision["kind"]]
-
-
 def held(gate, lists, kind, calls):
     """Faults of one import, as (what, call, there, here)."""
     place = claude.Place(gate.home + "/.claude" if kind == "user" else gate.project, gate.project, gate.home)
@@ -226,7 +231,7 @@ def held(gate, lists, kind, calls):
         return [("every entry is in the report", None, report, err)]
     faults, same = [], set(report.values()) <= {"kept"}
     for call, decision in zip(calls, gate.decisions(out, calls)):
-        there, here = reference.decision(call), kind_of(decision)
+        there, here = reference.decision(call), decision
         allowed = {"deny": ("deny",), "ask": ("deny", "ask"), "none": ("deny", "ask", "none"), "allow": ("deny", "ask", "allow", "none")}
         if here not in allowed[there]:
             faults.append(("nothing is wider", call, there, here))
@@ -236,7 +241,12 @@ def held(gate, lists, kind, calls):
         bare = any(split in ("Read", "Edit", "Agent") for entries in lists.values() for split in entries)
         # So does a path argument that names a directory, of any tool.
         above = any(os.path.isdir(str(value)) for value in call.get("input", {}).values())
-        if same and not bare and not above and call["tool"] not in ("Grep", "Glob") and there != here:
+        # Rules for files hold for shell commands that name them, and one about a command also for it with options.
+        around = re.search(r"[=$>]|timeout|nohup", str(call.get("input", {}).get("command")))
+        limited = call["tool"] == "Bash" and (around or any(claude.split(entry)[0] in ("Read", "Edit") or
+                                                 (claude.split(entry)[1] or "").startswith(("ls", "rm", "npm", "git", "cat"))
+                                                 for which in ("deny", "ask") for entry in lists[which]))
+        if same and not bare and not above and not limited and call["tool"] not in ("Grep", "Glob") and there != here:
             faults.append(("what was kept is the same", call, there, here))
     return faults
 
@@ -269,6 +279,78 @@ def random_lists(gate, rng, count):
             check("", True)
 
 
+# --- other programs
+
+ALLOWED = {"deny": ("deny",), "ask": ("deny", "ask"), "none": ("deny", "ask", "none"), "allow": ("deny", "ask", "allow", "none")}
+
+
+def import_text(gate, kind, name, text):
+    path = os.path.join(gate.project, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    code, out, err = gate.run("import", kind, *gate.where, "--project", gate.project, path)
+    os.unlink(path)
+    return code, out, err
+
+
+def unread(gate, document, call):
+    """Whether a command of a call cannot be read here, or its words are not all known: then a deny is a question."""
+    return re.search(r"[*?$`]", str(call.get("input", {}).get("command"))) is not None or any("unreadable" in json.dumps(each) for each in gate.explained(document, [call])[0]["explain"]["readings"])
+
+
+def random_others(gate, rng, count):
+    for kind, make in (("codex", others.Codex), ("gemini", others.Gemini), ("opencode", others.OpenCode)):
+        allowed = said = 0
+        for number in range(count):
+            source = make(rng)
+            if kind == "opencode":
+                source.place(gate.project, gate.home)
+            code, out, err = import_text(gate, kind, source.name, source.text)
+            if code not in (0, 1):
+                check(f"{kind} {number}: it is imported", False, source.text, err)
+                continue
+            calls = source.calls(rng)
+            kept = all(word not in err for word in (": narrower", ": left out"))
+            for call, here in zip(calls, gate.decisions(out, calls)):
+                there = source.decision(call)
+                good = here in ALLOWED[there] or (there == "deny" and here == "ask" and unread(gate, out, call))
+                said += there == "allow"
+                allowed += here == "allow"
+                check(f"{kind} {number}: nothing is wider", good, source.text, [call, there, here])
+                text = str(call.get("input", {}).get("command", ""))
+                plain = not re.search(r"[=$`<>()*&]|sudo|sh -c|if |/srv", text)
+                if kept and there == "allow" and plain and not source.strict_rules() and kind == "codex" and "bash" not in text:
+                    check(f"{kind} {number}: what was kept allows", here == "allow", source.text, [call, there, here])
+        check(f"{kind}: allows are seen on both sides", said > count and allowed > count // 4, [said, allowed])
+
+
+# --- public settings
+
+def public(gate):
+    """The share of the entries of public settings that is kept exactly; printed, and held where it must be."""
+    folder = os.path.join(HERE, "public")
+    figures = {}
+    for name in sorted(os.listdir(folder)):
+        program = name.split("-")[0]
+        if program not in ("claude", "codex", "gemini", "opencode"):
+            continue
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            text = file.read()
+        if program == "claude":
+            code, out, err = gate.run("import", "claude-settings", *gate.where, gate.settings(text))
+        else:
+            code, out, err = import_text(gate, program, name, text)
+        check(f"{name}: it is imported", code in (0, 1), err)
+        line = re.search(r"of (\d+) entries: (\d+) kept, (\d+) made stricter or narrower, (\d+) left out", err)
+        files, entries, kept, changed, left = figures.get(program, (0, 0, 0, 0, 0))
+        numbers = [int(each) for each in line.groups()] if line else [0, 0, 0, 0]
+        check(f"{name}: each entry has its line", numbers[0] == sum(numbers[1:]), numbers)
+        figures[program] = (files + 1, entries + numbers[0], kept + numbers[1], changed + numbers[2], left + numbers[3])
+    for program, (files, entries, kept, changed, left) in figures.items():
+        print(f"{program}: {files} files, {entries} entries, {100 * kept / entries:.1f} % kept exactly, {changed} changed, {left} left out")
+        check(f"{program}: enough files", files >= {"claude": 20, "codex": 10, "gemini": 1, "opencode": 10}[program], files)
+
+
 def main():
     parser = argparse.ArgumentParser(description="checks `callgate import`")
     parser.add_argument("--callgate", default="build/callgate")
@@ -283,6 +365,8 @@ def main():
             return 0
         refusals(gate)
         random_lists(gate, random.Random(options.seed), options.random)
+        random_others(gate, random.Random(options.seed), options.random)
+        public(gate)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
 

@@ -1,8 +1,8 @@
 /* As much of Starlark as Codex's rules are written in: calls of functions with named arguments that are strings or lists
  * of them, and names for such values. Anything else is an error with its place. Nothing outside src/import includes
  * this. */
-#ifndef IMPORT_STARLARK_H
-#define IMPORT_STARLARK_H
+#ifndef IMPORT_STARLARK_INTERNAL_H
+#define IMPORT_STARLARK_INTERNAL_H
 
 #include "base/arena.h"
 #include "base/buffer.h"

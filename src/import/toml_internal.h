@@ -1,7 +1,7 @@
 /* TOML (1.0) as settings: its tables one after the other, each with its keys, values as JSON text. Strict where a rule
  * could be read in two ways; dates stand as strings. Nothing outside src/import includes this. */
-#ifndef IMPORT_TOML_H
-#define IMPORT_TOML_H
+#ifndef IMPORT_TOML_INTERNAL_H
+#define IMPORT_TOML_INTERNAL_H
 
 #include "base/arena.h"
 #include "base/buffer.h"
