@@ -40,6 +40,12 @@ def write_tar(target, folder, name, when):
                 tar.addfile(info)
 
 
+def set_times(folder, when):
+    """For programs that pack a folder with the times that they find."""
+    for name in walk(folder) + ["."]:
+        os.utime(os.path.join(folder, name), (when, when), follow_symlinks=False)
+
+
 def copy_template(source, target, words):
     """A folder of texts, with @words@ in them replaced; a file's .in goes from its name."""
     for name in walk(source):

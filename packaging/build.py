@@ -24,8 +24,8 @@ import sbom  # noqa: E402
 MACHINE = platform.machine()
 
 
-def version():
-    with open(os.path.join(TOP, "meson.build"), encoding="utf-8") as file:
+def version(top=TOP):
+    with open(os.path.join(top, "meson.build"), encoding="utf-8") as file:
         return re.search(r"^  version: '([^']+)'", file.read(), re.M).group(1)
 
 
@@ -44,64 +44,63 @@ def run(argv, **more):
     return done.stdout
 
 
-def fresh(*parts):
-    folder = os.path.join(WORK, *parts)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.makedirs(folder)
-    return folder
-
-
 def copy(source, target, mode=0o644):
     os.makedirs(os.path.dirname(target), exist_ok=True)
     shutil.copyfile(source, target)
     os.chmod(target, mode)
 
 
-def build():
-    """The programs without debugging symbols, installed below WORK/root. Returns the build folder and that root."""
-    folder = os.path.join(WORK, "meson")
-    # Nothing of the caller's environment gets into the programs.
-    env = {key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CPPFLAGS", "LDFLAGS")}
-    env.update(SOURCE_DATE_EPOCH=str(release_time()), LC_ALL="C.UTF-8")
-    if not os.path.exists(os.path.join(folder, "build.ninja")):
-        # A linker's map beside each program tells the SBOM what the linker took.
-        run(["meson", "setup", folder, "--prefix", "/usr/local", "--strip", "-Dtests=false",
-             f"-Dc_args=-ffile-prefix-map={TOP}=.", "-Dc_link_args=-Wl,-Map=%.map"], cwd=TOP, env=env)
-    run(["ninja", "-C", folder, "--quiet"], env=env)
-    root = fresh("root")
-    run(["meson", "install", "-C", folder, "--no-rebuild", "--quiet", "--destdir", root], env=env)
-    return folder, root
+class Release:
+    """A tree, built without debugging symbols and installed below `root`. Another tree than this one is an older release,
+    of which the same packages are made, to upgrade from."""
 
+    def __init__(self, top=TOP, work=WORK):
+        self.top, self.work, self.version = top, work, version(top)
+        self.folder, self.root = os.path.join(work, "meson"), os.path.join(work, "root")
+        # Nothing of the caller's environment gets into the programs.
+        env = {key: value for key, value in os.environ.items() if key not in ("CFLAGS", "CPPFLAGS", "LDFLAGS")}
+        self.env = dict(env, SOURCE_DATE_EPOCH=str(release_time()), LC_ALL="C.UTF-8")
+        if not os.path.exists(os.path.join(self.folder, "build.ninja")):
+            # A linker's map beside each program tells the SBOM what the linker took.
+            run(["meson", "setup", self.folder, "--prefix", "/usr/local", "--strip", "-Dwerror=false",
+                 f"-Dc_args=-ffile-prefix-map={top}=.", "-Dc_link_args=-Wl,-Map=%.map"] +
+                (["-Dtests=false"] if top == TOP else []), cwd=top, env=self.env)
+        run(["ninja", "-C", self.folder, "--quiet"], env=self.env)
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.install(self.root)
+        self.program = os.path.join(self.root, "usr", "local", "bin", "callgate-static")
+        if not os.path.exists(self.program):
+            sys.exit("callgate: a static program cannot be linked here: one of the libraries has no archive")
 
-def static_program(root):
-    program = os.path.join(root, "usr", "local", "bin", "callgate-static")
-    if not os.path.exists(program):
-        sys.exit("callgate: a static program cannot be linked here: one of the libraries has no archive")
-    return program
+    def install(self, root, *more):
+        run(["meson", "install", "-C", self.folder, "--no-rebuild", "--quiet", "--destdir", root, *more], env=self.env)
 
+    def fresh(self, *parts):
+        folder = os.path.join(self.work, *parts)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        return folder
 
-def library(folder):
-    """libcallgate for the wheel: with utf8proc in it, because no other system need have that one. Stripped."""
-    target = os.path.join(WORK, "libcallgate.so")
-    run(["cc", "-shared", "-o", target, "-Wl,-soname,libcallgate.so.1", "-Wl,-z,relro,-z,now", "-Wl,-Map=%.map",
-         "-Wl,--whole-archive", os.path.join(folder, "src", "api", "libcallgate.a"), "-Wl,--no-whole-archive",
-         "-l:libutf8proc.a", f"-Wl,--version-script={TOP}/src/api/callgate.map"])
-    run(["strip", target])
-    return target
+    def library(self):
+        """libcallgate for the wheel: with utf8proc in it, because no other system need have that one. Stripped."""
+        target = os.path.join(self.work, "libcallgate.so")
+        run(["cc", "-shared", "-o", target, "-Wl,-soname,libcallgate.so.1", "-Wl,-z,relro,-z,now", "-Wl,-Map=%.map",
+             "-Wl,--whole-archive", os.path.join(self.folder, "src", "api", "libcallgate.a"), "-Wl,--no-whole-archive",
+             "-l:libutf8proc.a", f"-Wl,--version-script={self.top}/src/api/callgate.map"])
+        run(["strip", target])
+        return target
 
+    def sbom(self, target, package, files):
+        """files: name in the package -> file here."""
+        sbom.write(target, package, self.version, release_time(), files, self.work)
 
-def declarations():
-    """callgate.h without what a preprocessor takes."""
-    with open(os.path.join(TOP, "include", "callgate.h"), encoding="utf-8") as file:
-        text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
-    text = text.replace('extern "C" {\n#endif', "").replace("#ifdef __cplusplus\n}\n", "")
-    text = re.sub(r"^#.*\n|\b(CG_API|CG_MUST_USE)\b *", "", text, flags=re.M)
-    return re.sub(r"\n\s*\n+", "\n", text).strip()
-
-
-def write_sbom(target, package, files, maps):
-    """files: name in the package -> file here. The maps are looked for below the folder `maps`."""
-    sbom.write(target, package, version(), release_time(), files, maps)
+    def declarations(self):
+        """callgate.h without what a preprocessor takes."""
+        with open(os.path.join(self.top, "include", "callgate.h"), encoding="utf-8") as file:
+            text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+        text = text.replace('extern "C" {\n#endif', "").replace("#ifdef __cplusplus\n}\n", "")
+        text = re.sub(r"^#.*\n|\b(CG_API|CG_MUST_USE)\b *", "", text, flags=re.M)
+        return re.sub(r"\n\s*\n+", "\n", text).strip()
 
 
 def notes(folder):
@@ -115,26 +114,26 @@ def out_file(out, name):
     return os.path.join(out, name)
 
 
-def make_static(out):
+def make_static(out, release=None):
     """The static file, and an archive of it with man pages, completions and documents: a prefix to unpack into."""
-    folder, root = build()
-    name = f"callgate-{version()}-linux-{MACHINE}"
-    program = static_program(root)
-    prefix = fresh("static", name)
-    run(["meson", "install", "-C", folder, "--no-rebuild", "--quiet", "--tags", "man,doc,completion",
-         "--destdir", os.path.join(WORK, "static", "root")])
-    shutil.copytree(os.path.join(WORK, "static", "root", "usr", "local"), prefix, symlinks=True, dirs_exist_ok=True)
-    copy(program, os.path.join(prefix, "bin", "callgate"), 0o755)
-    write_sbom(os.path.join(prefix, "share", "doc", "callgate", "sbom.cdx.json"), "callgate-static",
-               {"bin/callgate": program}, folder)
-    copy(program, out_file(out, name), 0o755)
+    release = release or Release()
+    name = f"callgate-{release.version}-linux-{MACHINE}"
+    release.fresh("static", "root", "usr", "local")
+    prefix = os.path.join(release.work, "static", name)
+    release.install(os.path.join(release.work, "static", "root"), "--tags", "man,doc,completion")
+    os.rename(os.path.join(release.work, "static", "root", "usr", "local"), prefix)
+    copy(release.program, os.path.join(prefix, "bin", "callgate"), 0o755)
+    release.sbom(os.path.join(prefix, "share", "doc", "callgate", "sbom.cdx.json"), "callgate-static",
+                 {"bin/callgate": release.program})
+    copy(release.program, out_file(out, name), 0o755)
     archives.write_tar(out_file(out, name + ".tar.gz"), os.path.dirname(prefix), name, release_time())
     return [name, name + ".tar.gz"]
 
 
 def make_deb(out):
     """Debian's packages for the system that this runs on, by dpkg-buildpackage, in a copy of the tree."""
-    source = fresh("deb", f"callgate-{version()}")
+    shutil.rmtree(os.path.join(WORK, "deb"), ignore_errors=True)
+    source = os.path.join(WORK, "deb", f"callgate-{version()}")
     listed = subprocess.run(["git", "-C", TOP, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                             text=True, capture_output=True)
     if listed.returncode == 0:
@@ -163,62 +162,64 @@ def make_deb(out):
     return made
 
 
-def make_npm(out):
-    folder, root = build()
-    package = fresh("npm")
+def make_npm(out, release=None):
+    release = release or Release()
+    package = release.fresh("npm")
     archives.copy_template(os.path.join(HERE, "npm"), package, {
-        "@version@": version(), "@cpu@": {"x86_64": "x64", "aarch64": "arm64"}.get(MACHINE, MACHINE)})
-    program = static_program(root)
-    copy(program, os.path.join(package, "bin", "callgate"), 0o755)
+        "@version@": release.version, "@cpu@": {"x86_64": "x64", "aarch64": "arm64"}.get(MACHINE, MACHINE)})
+    copy(release.program, os.path.join(package, "bin", "callgate"), 0o755)
     notes(package)
-    write_sbom(os.path.join(package, "sbom.cdx.json"), "callgate-npm", {"bin/callgate": program}, folder)
+    release.sbom(os.path.join(package, "sbom.cdx.json"), "callgate-npm", {"bin/callgate": release.program})
     # npm sets every time in the archive itself.
-    name = run(["npm", "pack", "--silent", "--pack-destination", WORK], cwd=package).split()[-1]
-    copy(os.path.join(WORK, name), out_file(out, f"callgate-npm-{version()}-{MACHINE}.tgz"))
-    return [f"callgate-npm-{version()}-{MACHINE}.tgz"]
-
-
-def make_wheel(out):
-    folder, root = build()
-    package = fresh("wheel")
-    shared = library(folder)
-    archives.copy_template(os.path.join(HERE, "python"), package, {
-        "@version@": version(), "@declarations@": declarations()})
-    copy(shared, os.path.join(package, "callgate", "libcallgate.so"), 0o755)
-    program = static_program(root)
-    name = archives.write_wheel(
-        out_file(out, ""), package, program, version(), release_time(),
-        f"manylinux_{'_'.join(archives.newest_glibc(shared))}_{MACHINE}",
-        lambda info: (notes(info), write_sbom(
-            os.path.join(info, "sboms", "callgate.cdx.json"), "callgate-python",
-            {"bin/callgate": program, "callgate/libcallgate.so": shared}, WORK)))
+    made = run(["npm", "pack", "--silent", "--pack-destination", release.work], cwd=package).split()[-1]
+    name = f"callgate-npm-{release.version}-{MACHINE}.tgz"
+    copy(os.path.join(release.work, made), out_file(out, name))
     return [name]
 
 
-def make_image(out):
+def make_wheel(out, release=None):
+    release = release or Release()
+    package = release.fresh("wheel")
+    shared = release.library()
+    archives.copy_template(os.path.join(HERE, "python"), package, {
+        "@version@": release.version, "@declarations@": release.declarations()})
+    copy(shared, os.path.join(package, "callgate", "libcallgate.so"), 0o755)
+
+    def add_notes(info):
+        notes(info)
+        release.sbom(os.path.join(info, "sboms", "callgate.cdx.json"), "callgate-python",
+                     {"bin/callgate": release.program, "callgate/libcallgate.so": shared})
+
+    platform_tag = f"manylinux_{'_'.join(archives.newest_glibc(shared))}_{MACHINE}"
+    return [archives.write_wheel(out_file(out, ""), package, release.program, release.version, release_time(),
+                                 platform_tag, add_notes)]
+
+
+def make_image(out, release=None):
     """The image's context, and with buildah the image itself, as an archive that any engine loads."""
-    folder, root = build()
-    context = fresh("image")
-    program = static_program(root)
-    archives.copy_template(os.path.join(HERE, "image"), context, {"@version@": version()})
+    release = release or Release()
+    context = release.fresh("image")
+    archives.copy_template(os.path.join(HERE, "image"), context, {"@version@": release.version})
     tree = os.path.join(context, "root")
+    doc = os.path.join(tree, "usr", "share", "doc", "callgate")
     os.makedirs(os.path.join(context, "home", ".local", "state"), 0o755)
-    copy(program, os.path.join(tree, "usr", "bin", "callgate"), 0o755)
-    notes(os.path.join(tree, "usr", "share", "doc", "callgate"))
-    write_sbom(os.path.join(tree, "usr", "share", "doc", "callgate", "sbom.cdx.json"), "callgate-image",
-               {"usr/bin/callgate": program}, folder)
-    name = f"callgate-image-{version()}-{MACHINE}.tar"
-    archives.write_tar(out_file(out, name.replace(".tar", "-context.tar.gz")), context, ".", release_time())
+    copy(release.program, os.path.join(tree, "usr", "bin", "callgate"), 0o755)
+    notes(doc)
+    release.sbom(os.path.join(doc, "sbom.cdx.json"), "callgate-image", {"usr/bin/callgate": release.program})
+    name = f"callgate-image-{release.version}-{MACHINE}.tar"
     made = [name.replace(".tar", "-context.tar.gz")]
+    archives.write_tar(out_file(out, made[0]), context, ".", release_time())
     if shutil.which("buildah"):
-        tag = f"callgate:{version()}"
-        run(["buildah", "build", "--isolation", "chroot", "--storage-driver", "vfs", "--timestamp",
-             str(release_time()), "--tag", tag, context])
+        tag = f"callgate:{release.version}"
+        store = ["--storage-driver", "vfs", "--root", os.path.join(release.work, "images"),
+                 "--runroot", os.path.join(release.work, "images-run")]
+        archives.set_times(context, release_time())
+        run(["buildah", *store, "build", "--isolation", "chroot", "--timestamp", str(release_time()), "--tag", tag, context])
         target = out_file(out, name)
         if os.path.exists(target):
             os.remove(target)
-        run(["buildah", "push", "--storage-driver", "vfs", tag, f"oci-archive:{target}:{tag}"])
-        run(["buildah", "rmi", "--storage-driver", "vfs", tag])
+        run(["buildah", *store, "push", tag, f"oci-archive:{target}:{tag}"])
+        run(["buildah", *store, "rmi", tag])
         made.append(name)
     else:
         print("callgate: no buildah here: the image is left as its context", file=sys.stderr)

@@ -35,7 +35,7 @@ export interface Explanation {
 }
 
 export interface Reading {
-  kind: "path" | "command" | "host" | "none" | (string & {});
+  kind: "path" | "no-path" | (string & {});
   tool: string;
   server?: string;
   from?: string;
@@ -44,7 +44,7 @@ export interface Reading {
   via?: string;
   dotdot?: string;
   start?: string;
-  command?: string[];
+  command?: string;
   unreadable?: string;
   unreadableAt?: number;
   open?: true;
@@ -55,6 +55,7 @@ export interface Reading {
   hostsKnown?: false;
   span?: string;
   host?: string | null;
+  hostFrom?: string;
   hostUnreadable?: true;
   /** Read beside the input: only rules that deny or ask look at it. */
   aside?: true;
@@ -106,8 +107,8 @@ export interface PolicyWarning {
   column?: number;
   pointer?: string;
   rule?: string;
-  earlier?: string[];
-  later?: string[];
+  earlier?: string;
+  later?: string;
   crossTier?: boolean;
   message: string;
 }
@@ -118,6 +119,7 @@ export interface Difference {
   classes: DifferenceClass[];
   unreadable: Json[];
   digests: { old: string; new: string };
+  notes?: string[];
 }
 export interface RuleSide { kind: Decision["kind"]; rule?: string | null; file?: string; line?: number }
 export interface DifferenceClass {
@@ -131,7 +133,8 @@ export interface DifferenceClass {
   name?: string;
   added?: boolean;
   aside?: true;
-  [more: string]: unknown;
+  fromAt?: { file: string; line: number };
+  toAt?: { file: string; line: number };
 }
 
 /** `assert --format json`: one a line. */
@@ -160,7 +163,6 @@ export interface PendingRequest {
   needed: number;
   given: number;
   expires: Time;
-  [more: string]: unknown;
 }
 
 /** `approvals --format json`. */
@@ -174,7 +176,6 @@ export interface Approval {
   callHash?: string | null;
   granted: Time;
   expires: Time;
-  [more: string]: unknown;
 }
 
 /** `status --format json`. */
@@ -182,8 +183,10 @@ export interface Status {
   gates: Gate[];
   waiting: number;
   places: PolicyFile[];
-  gap?: Json;
-  [more: string]: unknown;
+  /** An event that was written and that the journal does not hold any more. */
+  gap?: { hash: string; seq: number };
+  /** Hooks and gates that only observe. */
+  observing: Json[];
 }
 export interface Gate {
   pid: number;
@@ -191,9 +194,9 @@ export interface Gate {
   server?: string;
   started: Time;
   reloads: number;
+  observing: boolean;
   policy: PolicyInUse | null;
   refused: Json;
-  [more: string]: unknown;
 }
 export interface PolicyInUse {
   digest: string;

@@ -101,6 +101,27 @@ static bool write_wanted(struct buf *json, int argc, char **argv)
     return false;
 }
 
+/* Whether a target's program can be started; says why not. */
+static bool can_start(const struct notice_target *target)
+{
+    struct buf webhook;
+    bool ok = true;
+    if (target->kind == NOTICE_COMMAND && access(target->argv[0].ptr, X_OK) != 0) {
+        say("%s cannot be run: %s", target->argv[0].ptr, strerror(errno));
+        return false;
+    }
+    buf_init(&webhook, 4096);
+    if (target->kind == NOTICE_WEBHOOK) {
+        libexec_path("callgate-webhook", &webhook);
+        ok = buf_ok(&webhook) && access(webhook.ptr, X_OK) == 0;
+        if (!ok) {
+            say("callgate-webhook is not there: it is a program of its own; install the whole package");
+        }
+    }
+    buf_finish(&webhook);
+    return ok;
+}
+
 static int add(struct notice_targets *targets, int state, int argc, char **argv)
 {
     struct buf json, error;
@@ -119,9 +140,8 @@ static int add(struct notice_targets *targets, int state, int argc, char **argv)
         say("the target cannot be read");
     } else if (!notice_target_read(&list[targets->count], &doc, json_root(&doc), &targets->arena, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
-    } else if (list[targets->count].kind == NOTICE_COMMAND &&
-               access(list[targets->count].argv[0].ptr, X_OK) != 0) {
-        say("%s cannot be run: %s", list[targets->count].argv[0].ptr, strerror(errno));
+    } else if (!can_start(&list[targets->count])) {
+        code = EXIT_UNABLE;
     } else {
         if (targets->count > 0) {
             memcpy(list, targets->list, targets->count * sizeof(*list));
