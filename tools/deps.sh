@@ -16,8 +16,8 @@ case $need in
 build) ;;
 list) echo $packages; exit 0 ;;
 demo | check) packages="$packages ca-certificates" ;;
-deb) packages="$packages debhelper dh-apparmor dpkg-dev" ;;
-packages) packages="$packages ca-certificates debhelper dh-apparmor dpkg-dev debootstrap git python3-venv
+deb) packages="$packages build-essential debhelper dh-apparmor dpkg-dev" ;;
+packages) packages="$packages ca-certificates build-essential debhelper dh-apparmor dpkg-dev debootstrap git python3-venv
 	buildah" ;;
 *) echo "usage: tools/deps.sh [build|demo|check|deb|packages|list]" >&2; exit 2 ;;
 esac
