@@ -1,6 +1,7 @@
-/* The systemd user units of a broker, taken out: the files that people copied from packaging/, and the links that
+/* The systemd user units of a broker, taken out: the files that people copied there, and the links that
  * `systemctl --user enable` made to them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -41,15 +42,31 @@ static bool is_ours(struct slice text)
     return memmem(text.ptr, text.len, "Documentation=man:callgate-serve(1)", 35) != NULL;
 }
 
+/* A link that `systemctl --user enable` made: to a unit of ours, wherever that is, or to one that is gone. */
+static bool is_our_link(const char *path)
+{
+    struct stat st;
+    char text[4096];
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode)) {
+        return false;
+    }
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return errno == ENOENT;
+    }
+    ssize_t n = read(fd, text, sizeof(text));
+    close(fd);
+    return n > 0 && is_ours((struct slice){text, (size_t)n});
+}
+
 static bool remove_links(struct removing *r, const char *unit)
 {
     char path[PATH_MAX];
-    struct stat st;
     bool ok = true;
     for (size_t i = 0; i < sizeof(wants) / sizeof(*wants) && ok; i++) {
         int len =
             snprintf(path, sizeof(path), "%.*s/" UNITS_DIR "/%s/%s", SLICE_FMT(r->home), wants[i], unit);
-        if (len < (int)sizeof(path) && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        if (len < (int)sizeof(path) && is_our_link(path)) {
             ok = remove_file(r, path);
         }
     }
@@ -65,13 +82,10 @@ static bool remove_unit(struct removing *r, const char *unit)
         buf_text(r->error, "a name is too long");
         return false;
     }
-    if (!text_file_read(&file, path, UNIT_BYTES, r->error)) {
+    if (!remove_links(r, unit) || !text_file_read(&file, path, UNIT_BYTES, r->error)) {
         return false;
     }
-    bool ok = true;
-    if (file.existed && is_ours(buf_slice_of(&file.text))) {
-        ok = remove_links(r, unit) && remove_file(r, path); /* the name itself, where it is a link */
-    }
+    bool ok = !file.existed || !is_ours(buf_slice_of(&file.text)) || remove_file(r, path);
     text_file_finish(&file);
     return ok;
 }

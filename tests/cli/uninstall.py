@@ -82,8 +82,11 @@ def everything():
         check("those elsewhere, too", h.call("wrap", os.path.join(h.path, "elsewhere/mcp.json")).returncode == 0)
         units = os.path.join(h.path, ".config/systemd/user")
         for name in ("callgate.socket", "callgate.service"):
-            shutil.copy(os.path.join(TOP, "packaging", name), units)
+            source = os.path.join(TOP, "packaging/systemd", name)
+            shutil.copy(source if os.path.exists(source) else source + ".in", os.path.join(units, name))
         os.mkdir(os.path.join(units, "sockets.target.wants"))
+        os.mkdir(os.path.join(units, "default.target.wants"))
+        os.symlink("/usr/lib/systemd/user/gone/callgate.service", os.path.join(units, "default.target.wants/callgate.service"))
         os.symlink(os.path.join(units, "callgate.socket"), os.path.join(units, "sockets.target.wants/callgate.socket"))
         gate = os.path.join(h.state, "gate.sock")
         broker = subprocess.Popen([CALLGATE, "serve", "--gate", gate, "--home", h.path, "--state", h.state, "--quiet"],
