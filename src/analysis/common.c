@@ -8,8 +8,8 @@
 bool common_same_outcome(const struct rule *a, const struct rule *b)
 {
     return a->effect == b->effect &&
-           (a->effect != EFFECT_REQUIRE_APPROVAL ||
-            (a->ttl_ms == b->ttl_ms && a->approvers == b->approvers && a->scope == b->scope));
+           (a->effect != EFFECT_REQUIRE_APPROVAL || (a->ttl_ms == b->ttl_ms && a->approvers == b->approvers &&
+                                                     a->scope == b->scope && a->groups == b->groups));
 }
 
 static bool same_box(const struct box *a, const struct box *b)

@@ -6,6 +6,7 @@
 
 /* Whether two rules give the same decision, approvals included: kind, and for approval ttlMs, approvers and
  * scope. */
+/* Rules of one policy, or of one space. */
 bool common_same_outcome(const struct rule *a, const struct rule *b);
 
 /* Marks rules of both sides' flat policies that form a common subsequence: equal match, same outcome, same

@@ -36,14 +36,16 @@ struct diff_class *diff_add(struct diff *diff)
 
 /* ---- Outcomes ---- */
 
-/* Less strict in any respect: an approval that is easier to get, lasts longer or covers more counts. */
+/* Less strict in any respect: an approval that is easier to get, lasts longer or covers more counts. Of rules of one
+ * space, whose groups of approvers have one number where they are the same. */
 static bool is_weaker(const struct rule *from, const struct rule *to)
 {
     int was = decision_rank(exact_kind(from)), is = decision_rank(exact_kind(to));
     if (was != is || from->effect != EFFECT_REQUIRE_APPROVAL) {
         return is < was;
     }
-    return to->approvers < from->approvers || to->ttl_ms > from->ttl_ms || to->scope < from->scope;
+    bool others = from->groups != 0 && to->groups != from->groups;
+    return others || to->approvers < from->approvers || to->ttl_ms > from->ttl_ms || to->scope < from->scope;
 }
 
 static struct diff_side side_of(const struct side *side, enum space_calls calls, uint32_t rule)
@@ -326,7 +328,11 @@ static bool is_kept_by(const struct policy *from, const struct rule *old, const 
     bool stops = (old->looks & READING_FIELD_COMMAND) == 0;
     bool kind = stops ? new->match.host != 0 && (new->looks &READING_FIELD_COMMAND) == 0
                       : (new->looks &READING_FIELD_STRICT) != 0;
-    return kind && !is_weaker(old, new) && rule_subset(from, old, to, new);
+    struct rule was = *old, is = *new;
+    bool others = !slice_eq(policy_text(from, old->groups), policy_text(to, new->groups));
+    was.groups = old->groups != 0;
+    is.groups = was.groups + others; /* numbers of one space */
+    return kind && !is_weaker(&was, &is) && rule_subset(from, old, to, new);
 }
 
 /* A deny or a require_approval with commands also asks people about commands that cannot be read, and a rule with a host

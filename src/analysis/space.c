@@ -160,13 +160,16 @@ static void translation_finish(struct translation *t)
 
 /* ---- Sides ---- */
 
-static void add_rule(struct side *side, const struct rule *rule, const struct match *match, uint32_t origin)
+/* `groups`: those of the rule, among the symbols of the space. */
+static void add_rule(struct side *side, const struct rule *rule, const struct match *match, uint32_t groups,
+                     uint32_t origin)
 {
     side->origin[side->flat.rule_count] = origin;
     if (origin != NO_RULE) {
         side->place[origin] = side->flat.rule_count;
     }
     side->flat.rules[side->flat.rule_count] = *rule;
+    side->flat.rules[side->flat.rule_count].groups = groups;
     side->flat.rules[side->flat.rule_count++].match = *match;
 }
 
@@ -176,11 +179,11 @@ static void add_entry(struct space *space, struct side *side, struct slice entry
 {
     struct rule deny = {.effect = EFFECT_DENY};
     if (slice_is(entry, "*")) {
-        add_rule(side, &deny, &(struct match){0}, NO_RULE);
+        add_rule(side, &deny, &(struct match){0}, 0, NO_RULE);
         return;
     }
     struct match match = {.tool = add_text(space, entry, failed)};
-    add_rule(side, &deny, &match, NO_RULE);
+    add_rule(side, &deny, &match, 0, NO_RULE);
     for (size_t i = 0; i < entry.len; i++) {
         struct slice server = {entry.ptr, i}, tool = slice_from(entry, i + 1);
         if (entry.ptr[i] != '/' || server.len == 0 || tool.len == 0) {
@@ -188,7 +191,7 @@ static void add_entry(struct space *space, struct side *side, struct slice entry
         }
         match = (struct match){.server = add_text(space, server, failed)};
         match.tool = slice_is(tool, "*") ? 0 : add_text(space, tool, failed);
-        add_rule(side, &deny, &match, NO_RULE);
+        add_rule(side, &deny, &match, 0, NO_RULE);
     }
 }
 
@@ -248,7 +251,7 @@ static bool side_init(struct space *space, enum space_calls calls, struct side *
             space->bare = true;
         }
         side->opaque[side->flat.rule_count] = space_is_opaque(policy, &rule->match);
-        add_rule(side, rule, &match, policy->order[i]);
+        add_rule(side, rule, &match, symbol_of(&t, rule->groups), policy->order[i]);
         if (calls == SPACE_UNREADABLE) {
             stop_at(&side->flat.rules[side->flat.rule_count - 1], rule);
         }
@@ -256,7 +259,7 @@ static bool side_init(struct space *space, enum space_calls calls, struct side *
     for (uint32_t i = 0; i < policy->required_count; i++) {
         add_entry(space, side, policy_text(policy, policy->required[i]), &t.failed);
     }
-    add_rule(side, &(struct rule){.effect = EFFECT_AUTO_APPROVE}, &(struct match){0}, NO_RULE);
+    add_rule(side, &(struct rule){.effect = EFFECT_AUTO_APPROVE}, &(struct match){0}, 0, NO_RULE);
     for (uint32_t i = 0; i < policy->entry_count; i++) {
         struct slice key = policy_text(policy, policy->entries[i].key);
         (void)symbol_of(&t, policy->entries[i].key);

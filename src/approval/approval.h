@@ -64,6 +64,7 @@ struct request {
     uint8_t call_hash[APPROVAL_HASH];
     uint8_t shown[APPROVAL_HASH]; /* hash of the paths, commands and hosts that people are shown */
     struct slice holder;       /* the gate that holds its call, by its name in the registry; may be empty */
+    struct slice groups;       /* JSON array of the groups that approvers must be of; len 0: anybody */
     struct slice because;      /* of a refusal: its reason, if the person gave one */
     enum approval_scope scope; /* the most that an approval of it covers */
     enum approval_scope narrowed; /* the narrowest of the answers so far, never wider than `scope` */

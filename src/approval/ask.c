@@ -95,6 +95,7 @@ static bool insert(struct store *store, const struct request *request, const cha
     query_int(&query, now.boot_ms);
     query_int(&query, expires_boot);
     query_bytes(&query, store_boot(store));
+    query_bytes(&query, request->groups);
     return query_run(&query, NULL);
 }
 

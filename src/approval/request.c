@@ -90,6 +90,7 @@ enum {
     HOLDER,
     BECAUSE,
     USED,
+    GROUPS,
     NARROWED
 };
 
@@ -117,6 +118,7 @@ static bool read_row(struct query *query, struct arena *arena, struct request *r
         .narrowed = scope_of(query_column_int(query, NARROWED)),
         .holder = copy_column(query, HOLDER, arena),
         .because = copy_column(query, BECAUSE, arena),
+        .groups = copy_column(query, GROUPS, arena),
         .used = query_column_int(query, USED) != 0,
         .ttl_ms = (uint32_t)query_column_int(query, TTL),
         .needed = (uint32_t)query_column_int(query, NEEDED),
@@ -128,7 +130,7 @@ static bool read_row(struct query *query, struct arena *arena, struct request *r
     memcpy(request->code, code.ptr, CODE_LENGTH);
     bool copied = request->rule.ptr != NULL && request->tool.ptr != NULL && request->channel.ptr != NULL &&
                   request->thread.ptr != NULL && request->actor.ptr != NULL && request->input.ptr != NULL &&
-                  request->paths.ptr != NULL && request->holder.ptr != NULL &&
+                  request->paths.ptr != NULL && request->holder.ptr != NULL && request->groups.ptr != NULL &&
                   (request->because.ptr != NULL || query_column_is_null(query, BECAUSE)) &&
                   (request->server.ptr != NULL || query_column_is_null(query, SERVER));
     return copied && copy_hash(query, DIGEST, request->rule_digest) &&

@@ -31,6 +31,7 @@ const char sql_schema[] =
     " scope INTEGER NOT NULL, ttl_ms INTEGER NOT NULL, needed INTEGER NOT NULL,"
     " used INTEGER NOT NULL DEFAULT 0," /* its call has run: of an approval for one time */
     " digest BLOB NOT NULL, call_hash BLOB NOT NULL, shown BLOB NOT NULL, holder BLOB NOT NULL, because BLOB,"
+    " groups BLOB NOT NULL,"
     " rule BLOB NOT NULL, channel BLOB NOT NULL, thread BLOB NOT NULL,"
     " tool BLOB NOT NULL, server BLOB, actor BLOB NOT NULL,"
     " paths BLOB NOT NULL, input BLOB NOT NULL" /* last: what is before them is read without them */
@@ -61,6 +62,7 @@ static const char upgrade_from_1[] =
     "ALTER TABLE request ADD COLUMN shown BLOB NOT NULL DEFAULT x'';"
     "ALTER TABLE request ADD COLUMN holder BLOB NOT NULL DEFAULT x'';"
     "ALTER TABLE request ADD COLUMN because BLOB;"
+    "ALTER TABLE request ADD COLUMN groups BLOB NOT NULL DEFAULT x'';"
     "ALTER TABLE vote ADD COLUMN scope INTEGER NOT NULL DEFAULT 0;" GRANTS_TABLE(
         "grants_new") "INSERT INTO grants_new(rule, digest, channel, thread, scope, call_hash, shown, "
                       "request, granted_ms, expires_ms,"
@@ -79,7 +81,7 @@ const char *const sql_upgrades[SQL_SCHEMA_VERSION] = {[1] = upgrade_from_1};
     " call_hash, scope, ttl_ms, needed,"                                                                     \
     " (SELECT count(*) FROM vote WHERE vote.number = request.number AND yes), created_ms, expires_ms, "      \
     "shown,"                                                                                                 \
-    " holder, because, used,"                                                                                \
+    " holder, because, used, groups,"                                                                        \
     " (SELECT coalesce(max(vote.scope), 0) FROM vote WHERE vote.number = request.number AND yes)"            \
     " FROM request "
 
@@ -111,8 +113,9 @@ const char *const sql_texts[SQL_COUNT] = {
         "INSERT INTO request(code, state, rule, digest, tool, server, channel, thread, actor, input, paths,"
         " call_hash, shown, holder, scope, ttl_ms, needed, created_ms, expires_ms, created_boot, "
         "expires_boot,"
-        " boot_id) VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18,"
-        " ?19, ?20, ?21)",
+        " boot_id, groups) VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+        "?17, ?18,"
+        " ?19, ?20, ?21, ?22)",
     [SQL_REQUEST_BY_NUMBER] = COLUMNS "WHERE number = ?1",
     [SQL_REQUEST_BY_CODE] = COLUMNS "WHERE state = 0 AND code = ?1",
     [SQL_LAST_BY_CODE] = COLUMNS "WHERE code = ?1 ORDER BY state = 0 DESC, number DESC LIMIT 1",

@@ -417,13 +417,35 @@ static void write_answer(struct buf *json, enum store_result result, const struc
 }
 
 /* Who answers is whom the socket says, not whom the frame names. */
+/* Counts the answer of the peer, who is the user that runs the broker: no other is let in at the approving socket. As at
+ * every surface, it counts for the person of people.json whom that user authenticates. */
+static enum store_result take_answer(struct people *people, const struct vote *vote,
+                                     struct people_answer *ret_answer, struct buf *ret_error)
+{
+    struct roster roster;
+    struct buf name;
+    enum store_result result = STORE_FAILED;
+    if (!people_read_roster(&roster, NULL, ret_error)) {
+        return STORE_FAILED;
+    }
+    buf_init(&name, MESSAGE_BYTES);
+    people_own_name(&name);
+    if (buf_ok(&name)) {
+        const struct voter voter = {.surface = PEOPLE_USER, .id = buf_slice_of(&name)};
+        result = people_take_answer(people, &roster, &voter, vote, ret_answer, ret_error);
+    } else {
+        buf_text(ret_error, "no memory");
+    }
+    buf_finish(&name);
+    roster_finish(&roster);
+    return result;
+}
+
 static bool on_vote(struct client *client, struct fields *fields)
 {
-    char name[32];
     struct people_answer answer = {0};
     struct buf json, error;
-    snprintf(name, sizeof(name), "uid:%u", (unsigned)client->peer.uid);
-    struct vote vote = {.code = take_text(fields), .identity = slice_of(name)};
+    struct vote vote = {.code = take_text(fields)};
     vote.yes = take_bool(fields);
     uint8_t scope = take_u8(fields);
     vote.because = take_text(fields);
@@ -433,7 +455,7 @@ static bool on_vote(struct client *client, struct fields *fields)
     vote.scope = (enum approval_scope)scope;
     buf_init(&json, FRAME_TEXT_MOST);
     buf_init_message(&error, MESSAGE_BYTES);
-    write_answer(&json, people_vote(client->server->people, &vote, &answer, &error), &answer);
+    write_answer(&json, take_answer(client->server->people, &vote, &answer, &error), &answer);
     size_t began = frame_begin(&client->out, FRAME_ANSWER);
     put_text(&client->out, buf_slice_of(&json));
     put_text(&client->out, error.len > 0 ? buf_message(&error) : SLICE(""));

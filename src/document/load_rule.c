@@ -1,5 +1,6 @@
 /* Reads one rule. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "document/load_internal.h"
 
@@ -43,6 +44,50 @@ static void take_effect(struct loading *loading, uint32_t effect, const struct j
     }
 }
 
+/* The groups that a rule's approvers must be of, sorted and each once, as a JSON text: one symbol. */
+static void take_groups(struct loading *loading, const struct key *key, const struct json_value *value,
+                        const struct place *place, struct rule *rule)
+{
+    struct slice groups[LIMIT_APPROVER_GROUPS];
+    struct place here = {.up = place, .element = true};
+    size_t count = 0;
+    if (value->count < (size_t)key->min || value->count > (size_t)key->max) {
+        (void)load_bad_value(loading, key, value, place, value->count == 0 ? "not an empty one" : "");
+        return;
+    }
+    for (const struct json_value *item = json_first(&loading->doc, value); item != NULL;
+         item = json_right(&loading->doc, value, item), here.index++) {
+        if (item->type != JSON_STRING || json_str(item).len == 0) {
+            bool other = item->type != JSON_STRING;
+            buf_printf(load_message(loading), "every entry must be the name of a group, not %s",
+                       other ? json_type_name(item->type) : "an empty string");
+            load_report(loading, other ? "wrong-type" : "bad-value", item->offset, &here);
+            continue;
+        }
+        size_t at = 0;
+        while (at < count && slice_cmp(groups[at], json_str(item)) < 0) {
+            at++;
+        }
+        if (at == count || !slice_eq(groups[at], json_str(item))) {
+            memmove(&groups[at + 1], &groups[at], (count - at) * sizeof(*groups));
+            groups[at] = json_str(item);
+            count++;
+        }
+    }
+    struct buf text;
+    buf_init(&text, LIMIT_POLICY_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        buf_byte(&text, i == 0 ? '[' : ',');
+        json_write_string(&text, groups[i]);
+    }
+    buf_byte(&text, ']');
+    loading->errors->failed = loading->errors->failed || !buf_ok(&text);
+    if (buf_ok(&text) && count > 0) {
+        rule->groups = load_symbol(loading, loading->policy, buf_slice_of(&text));
+    }
+    buf_finish(&text);
+}
+
 static void take_value(struct loading *loading, const struct key *key, const struct json_value *value,
                        const struct place *place, uint8_t effects, struct rule *rule)
 {
@@ -75,6 +120,9 @@ static void take_value(struct loading *loading, const struct key *key, const str
         break;
     case ID_APPROVERS:
         rule->approvers = (uint8_t)loaded.integer;
+        break;
+    case ID_APPROVERS_FROM:
+        take_groups(loading, key, value, place, rule);
         break;
     case ID_SCOPE:
         rule->scope = (uint8_t)loaded.choice;

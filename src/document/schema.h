@@ -22,7 +22,7 @@ enum key_type {
     KEY_ARG_LISTS, /* argIn: an object of lists */
     KEY_MATCH,
     KEY_RULES,
-    KEY_STRINGS, /* an array of non-empty strings */
+    KEY_STRINGS, /* an array of non-empty strings; min to max of them, max 0: any number */
     KEY_CHANGES, /* an object of such arrays, whose strings may begin with `-` */
     KEY_ASSERTIONS,
 };
@@ -60,6 +60,7 @@ enum key_id {
     ID_TELL,
     ID_TTL,
     ID_APPROVERS,
+    ID_APPROVERS_FROM,
     ID_SCOPE,
     /* of a match */
     ID_FIELD, /* key.field says which */

@@ -113,6 +113,9 @@ static void write_type(struct buf *buf, const struct key *key)
         break;
     case KEY_STRINGS:
         buf_text(buf, strings);
+        if (key->max != 0) {
+            buf_printf(buf, ",\"minItems\":%lld,\"maxItems\":%lld", (long long)key->min, (long long)key->max);
+        }
         break;
     case KEY_CHANGES:
         buf_printf(

@@ -19,6 +19,8 @@ static bool write_terms(const struct gate *gate, const struct judged *judged, st
         return false;
     }
     ret_request->rule = rule != NULL ? policy_text(gate->policy, rule->id) : SLICE("default");
+    ret_request->groups =
+        rule != NULL && rule->groups != 0 ? policy_text(gate->policy, rule->groups) : SLICE("");
     /* A rule that only might have decided sets no terms. */
     ret_request->ttl_ms = rule != NULL && !unknown ? decision_ttl_ms(decision) : DEFAULT_TTL_MS;
     ret_request->needed = rule != NULL && !unknown ? decision_approvers(decision) : 1;

@@ -252,6 +252,13 @@ MUST_USE enum store_result people_take_answer(struct people *people, const struc
 /* Journals that an answer was dropped, and why (a constant phrase). Best effort: it changes nothing. */
 void people_drop(struct people *people, const struct vote *vote, const char *why);
 
+/* The people of the user who runs this process: roster_open with their home directory. `named` may be NULL. */
+MUST_USE bool people_read_roster(struct roster *ret_roster, const char *named, struct buf *ret_error);
+
+/* Appends what the user who runs this process is called where it is journalled who did something: the name of the person
+ * in the roster whom the operating system's user authenticates, or else that user's name. */
+void people_name_of_user(const struct roster *roster, struct buf *ret_name);
+
 /* Appends the operating system's name of the user who runs this process, or uid:N. */
 void people_own_name(struct buf *ret_name);
 

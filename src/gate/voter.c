@@ -19,6 +19,34 @@ void people_own_name(struct buf *ret_name)
     }
 }
 
+bool people_read_roster(struct roster *ret_roster, const char *named, struct buf *ret_error)
+{
+    struct buf home, path;
+    buf_init(&home, MESSAGE_BYTES);
+    buf_init(&path, MESSAGE_BYTES);
+    bool ok = gate_home_dir(&home);
+    if (!ok) {
+        buf_text(ret_error, "your home directory cannot be told");
+    }
+    ok = ok && roster_open(ret_roster, buf_slice_of(&home), named, &path, ret_error);
+    buf_finish(&home);
+    buf_finish(&path);
+    return ok;
+}
+
+void people_name_of_user(const struct roster *roster, struct buf *ret_name)
+{
+    size_t before = ret_name->len;
+    people_own_name(ret_name);
+    const struct person *person =
+        buf_ok(ret_name) ? roster_find(roster, PEOPLE_USER, slice_from(buf_slice_of(ret_name), before))
+                         : NULL;
+    if (person != NULL) {
+        ret_name->len = before;
+        buf_slice(ret_name, person->name);
+    }
+}
+
 static enum store_result forbid(struct people *people, const struct vote *vote, struct slice who,
                                 const char *why, struct buf *ret_error)
 {
@@ -50,6 +78,10 @@ static enum store_result answer_of_person(struct people *people, const struct ro
     if (found == STORE_DONE && !person_may_answer(person, request.rule, request.channel)) {
         return forbid(people, vote, person->name, "not for this rule or channel", ret_error);
     }
+    if (found == STORE_DONE && !roster_in_groups(roster, person, request.groups)) {
+        return forbid(people, vote, person->name, "the rule asks people of other groups (approversFrom)",
+                      ret_error);
+    }
     vote->identity = person->name;
     return people_vote(people, vote, ret_answer, ret_error);
 }
@@ -66,8 +98,13 @@ enum store_result people_take_answer(struct people *people, const struct roster 
     }
     buf_init(&name, NAME_BYTES);
     people_own_name(&name);
-    enum store_result result = STORE_FAILED;
-    if (buf_ok(&name)) {
+    struct request request;
+    enum store_result result = people_last(people, vote->code, &request, ret_error);
+    if (result == STORE_DONE && request.groups.len > 0) {
+        result =
+            forbid(people, vote, buf_slice_of(&name),
+                   "the rule asks people of a group (approversFrom), and there is no people.json", ret_error);
+    } else if (result != STORE_FAILED && buf_ok(&name)) {
         counted.identity = buf_slice_of(&name);
         result = people_vote(people, &counted, ret_answer, ret_error);
     } else {

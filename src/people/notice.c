@@ -30,6 +30,10 @@ void notice_write_request(struct buf *buf, const struct request *r)
     json_write_bytes(buf, r->channel);
     buf_text(buf, ",\"thread\":");
     json_write_bytes(buf, r->thread);
+    if (r->groups.len > 0) {
+        buf_text(buf, ",\"approversFrom\":");
+        buf_slice(buf, r->groups);
+    }
     buf_printf(buf, ",\"scope\":\"%s\",\"needed\":%u,\"given\":%u,\"expires\":\"%s\"}",
                approval_scope_name(r->narrowed), r->needed, r->given, expires);
 }

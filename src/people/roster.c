@@ -342,3 +342,20 @@ bool roster_in_group(const struct roster *roster, const struct person *person, s
     }
     return false;
 }
+
+bool roster_in_groups(const struct roster *roster, const struct person *person, struct slice groups)
+{
+    struct json_doc doc;
+    struct json_error error;
+    const struct json_options options = {.max_depth = 1, .max_bytes = (uint32_t)PEOPLE_BYTES};
+    bool in = groups.len == 0;
+    json_init(&doc);
+    if (!in && json_parse(&doc, groups, &options, &error) && json_is(json_root(&doc), JSON_ARRAY)) {
+        for (const struct json_value *name = json_first(&doc, json_root(&doc)); name != NULL;
+             name = json_right(&doc, json_root(&doc), name)) {
+            in = in || (json_is(name, JSON_STRING) && roster_in_group(roster, person, json_str(name)));
+        }
+    }
+    json_finish(&doc);
+    return in;
+}

@@ -79,8 +79,12 @@ const struct person *roster_named(const struct roster *roster, struct slice name
 /* Whether a person may answer requests of this rule in this channel. */
 bool person_may_answer(const struct person *person, struct slice rule, struct slice channel);
 
-/* Whether a person belongs to one of the groups. */
+/* Whether a person belongs to a group of this name. */
 bool roster_in_group(const struct roster *roster, const struct person *person, struct slice group);
+
+/* Whether a person belongs to one of the groups of a JSON array of their names. An empty text asks for none: true. What
+ * cannot be read, or names no group that is there: false. */
+MUST_USE bool roster_in_groups(const struct roster *roster, const struct person *person, struct slice groups);
 
 /* Appends the text of a people.json that holds the roster, one person a line. */
 void roster_write(struct buf *buf, const struct roster *roster);

@@ -148,13 +148,17 @@ void rule_write_match_json(struct buf *buf, const struct policy *policy, const s
     write_match(buf, policy, &rule->match, rule_exact_args(policy, rule));
 }
 
-/* Members in the order of RFC 8785: approvers, effect, id, match, priority, reason, scope, tell, tier, ttlMs.
+/* Members in the order of RFC 8785: approvers, approversFrom, effect, id, match, priority, reason, scope, tell, tier, ttlMs.
  * `whole` adds what an approval does not depend on. */
 static void write_rule(struct buf *buf, const struct policy *policy, const struct rule *rule, bool whole)
 {
     bool first = true;
     buf_byte(buf, '{');
     number_member(buf, &first, "approvers", rule->approvers);
+    if (rule->groups != 0) {
+        member(buf, &first, "approversFrom");
+        buf_slice(buf, policy_text(policy, rule->groups));
+    }
     string_member(buf, &first, "effect", slice_of(effect_name(rule->effect)));
     if (whole) {
         symbol_member(buf, &first, "id", policy, rule->id);

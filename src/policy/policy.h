@@ -100,8 +100,10 @@ struct rule {
     uint32_t id;     /* symbol */
     uint32_t reason; /* symbol; 0 unless deny */
     uint32_t tell;   /* symbol: what an agent is told beside the denial; 0: nothing */
-    uint32_t file;   /* index in policy->files */
-    uint32_t line;   /* of the rule's `{`, from 1 */
+    uint32_t
+        groups; /* symbol: the groups that approvers must be of, a sorted JSON array of names; 0: anybody */
+    uint32_t file; /* index in policy->files */
+    uint32_t line; /* of the rule's `{`, from 1 */
     uint32_t column;
     uint32_t
         speaker; /* index of the rule that speaks for its group of equivalents; its own index if it does */

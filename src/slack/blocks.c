@@ -196,6 +196,10 @@ static void write_facts(struct buf *out, const struct request *r)
     buf_init(&text, TEXT_BYTES);
     buf_text(&text, "rule ");
     append(&text, r->rule);
+    if (r->groups.len > 0) {
+        buf_text(&text, "  |  people of ");
+        append(&text, r->groups);
+    }
     buf_printf(&text, "  |  %u of %u approvers  |  the rule's yes covers %s, for %u s  |  `%s`", r->given,
                r->needed, covers(r->scope), r->ttl_ms / 1000, r->code);
     buf_text(out, ",{\"type\":\"context\",\"elements\":[{\"type\":\"mrkdwn\",\"text\":");

@@ -51,6 +51,9 @@ static void collect_facts(struct collecting *c, const struct request *r, int64_t
     char text[128];
     int64_t left = (r->expires_ms - now_ms) / 1000;
     collect_field(c, "rule", r->rule);
+    if (r->groups.len > 0) {
+        collect_field(c, "groups", r->groups);
+    }
     collect_field(c, "session", r->channel);
     collect_field(c, "thread", r->thread);
     collect_field(c, "asked by", r->actor);

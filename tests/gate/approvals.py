@@ -12,7 +12,8 @@ from support import CALLGATE, Folder, Gate, check, finish, pending, run, wait_fo
 ASK = {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}}
 ASK_TWO = {"id": "two", "effect": "require_approval", "match": {"tool": "mv"}, "approvers": 2}
 ASK_ONCE = {"id": "one", "effect": "require_approval", "match": {"tool": "mk"}, "scope": "once", "tell": "Ask ops."}
-POLICY = [ASK, ASK_TWO, ASK_ONCE]
+ASK_OPS = {"id": "ops", "effect": "require_approval", "match": {"tool": "rm"}, "scope": "call", "approversFrom": ["security", "ops"]}
+POLICY = [ASK, ASK_TWO, ASK_ONCE, ASK_OPS]
 
 
 class Session:
@@ -137,6 +138,37 @@ def test_one_identity_for_one_person():
         s.say("approve", other, "--as", "ada", "--people", people)
         s.say("reply", "--as", "bob", "--people", people, f"Y {other.upper()}", what="a reply in capitals")
         check("two people are two", s.gate.answer() == "ran")
+
+
+def test_approvers_from_groups():
+    with Session() as s:
+        code = s.held("rm", {"n": 1})
+        shown = json.loads(s.say("pending", "--format", "json", code))[0]
+        check("the groups are shown", shown["approversFrom"] == ["ops", "security"], shown)
+        check("in text, too", '"ops"' in s.say("pending", code))
+        s.say("approve", code, code=1, what="without people.json nobody is of a group")
+        s.say("refuse", code, code=1, what="nor may anybody refuse")
+        user = pwd.getpwuid(os.getuid()).pw_name
+        groups = {"people": [{"name": "ada", "user": user}, {"name": "bob", "bridge": "bob"}], "groups": {"ops": ["bob"], "others": ["ada"]}}
+        people = s.folder.write("people.json", groups)
+        s.say("approve", code, "--people", people, code=1, what="somebody of another group may not")
+        check("none of these counts", [p["given"] for p in pending(s.folder)] == [0])
+        check("each is journalled", len(s.folder.events("approval.dropped")) == 3, s.folder.events("approval.dropped"))
+        s.say("reply", "--as", "bob", "--people", people, f"y {code}", what="somebody of the group may")
+        check("and the call runs", s.gate.answer() == "ran")
+
+
+def test_weaker_approvers():
+    """Whoever takes a group away, or names another, weakens the rule, and its approvals are over."""
+    with Folder() as f:
+        def diff(old, new):
+            rule = lambda groups: [{**{k: v for k, v in ASK_OPS.items() if k != "approversFrom"}, **({"approversFrom": groups} if groups else {})}]
+            done = run("diff", "--json", f.write("old.json", rule(old)), f.write("new.json", rule(new)))
+            return [c["weaker"] for c in json.loads(done.stdout)["classes"]]
+        check("equal", diff(["a", "b"], ["b", "a", "b"]) == [], diff(["a", "b"], ["b", "a", "b"]))
+        check("taken away", diff(["a"], []) == [True], diff(["a"], []))
+        check("another", diff(["a"], ["b"]) == [True], diff(["a"], ["b"]))
+        check("added", diff([], ["a"]) == [False], diff([], ["a"]))
 
 
 def test_reasons():

@@ -7,8 +7,8 @@ MOST_RULES = 1_000_000
 DEPTH = 64
 
 EVERY_RULE = ("id", "effect", "match", "priority", "comment")
-OF_EFFECT = {"auto_approve": (), "deny": ("reason", "tell"), "require_approval": ("ttlMs", "approvers", "scope", "tell")}
-ALL_EFFECTS = ("reason", "tell", "ttlMs", "approvers", "scope")
+OF_EFFECT = {"auto_approve": (), "deny": ("reason", "tell"), "require_approval": ("ttlMs", "approvers", "approversFrom", "scope", "tell")}
+ALL_EFFECTS = ("reason", "tell", "ttlMs", "approvers", "approversFrom", "scope")
 ARGUMENT_LISTS = {"pathArguments": "path", "treeArguments": "tree", "commandArguments": "command", "urlArguments": "url"}
 SECOND_FORM = ("rules", "$schema", "version", "requireAuthoredPolicy", "assertions")
 
@@ -223,8 +223,22 @@ class Document:
             rule.ttl_ms = self._integer(node, where, 1, 86_400_000, known)
         elif key == "approvers":
             rule.approvers = self._integer(node, where, 1, 10, known)
+        elif key == "approversFrom":
+            self._groups(node, where, known)
         else:
             rule.scope = self._string(node, where, known, lambda text: text in ("session", "call", "once"))
+
+    def _groups(self, node, where, known):
+        """1 to 10 non-empty names; who belongs to a group is none of the document's business."""
+        if node.kind != "array":
+            self._error("wrong-type", node.start, where, known)
+        elif not 1 <= len(node.value) <= 10:
+            self._error("bad-value", node.start, where, known)
+        else:
+            for index, item in enumerate(node.value):
+                if item.kind != "string" or item.value == "":
+                    code = "wrong-type" if item.kind != "string" else "bad-value"
+                    self._error(code, item.start, jsonread.pointer_join(where, index), known)
 
     def _match(self, rule, node, pointer, known):
         if node.kind != "object":

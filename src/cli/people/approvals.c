@@ -78,14 +78,12 @@ static int list(const struct options *options)
     return code;
 }
 
-static int revoke_one(struct people *people, int64_t id)
+static int revoke_one(struct people *people, int64_t id, struct slice who)
 {
     struct buf error;
-    char name[32];
     int code = EXIT_UNABLE;
     buf_init_message(&error, MESSAGE_BYTES);
-    snprintf(name, sizeof(name), "uid:%u", (unsigned)getuid());
-    switch (people_revoke(people, id, slice_of(name), &error)) {
+    switch (people_revoke(people, id, who, &error)) {
     case STORE_DONE:
         printf("revoked %lld\n", (long long)id);
         code = EXIT_YES;
@@ -107,19 +105,26 @@ static int revoke_all(const struct options *options)
     struct buf error;
     int code = EXIT_YES;
     buf_init_message(&error, MESSAGE_BYTES);
-    struct people *people = people_open(options->state_dir, &error);
-    if (people == NULL) {
+    struct roster roster = {0};
+    struct buf who;
+    buf_init(&who, MESSAGE_BYTES);
+    struct people *people =
+        people_read_roster(&roster, NULL, &error) ? people_open(options->state_dir, &error) : NULL;
+    people_name_of_user(&roster, &who);
+    if (people == NULL || !buf_ok(&who)) {
         say("%.*s", SLICE_FMT(buf_message(&error)));
         code = EXIT_UNABLE;
     }
-    for (int i = 1; people != NULL && i < options->argc; i++) {
+    for (int i = 1; people != NULL && buf_ok(&who) && i < options->argc; i++) {
         int64_t id = 0;
         int one =
             option_number(options->argv[i], 1, INT64_MAX, &id)
-                ? revoke_one(people, id)
+                ? revoke_one(people, id, buf_slice_of(&who))
                 : usage_error(&command_approvals, "an id is a number, as 'callgate approvals' shows it");
         code = one > code ? one : code;
     }
+    buf_finish(&who);
+    roster_finish(&roster);
     people_close(people);
     buf_finish(&error);
     return code;

@@ -81,6 +81,9 @@ static void write_text(struct buf *out, const struct request *r, int64_t now, bo
     buf_printf(out, "  (%u of %u approvers; %lld s left)\n", r->given, r->needed,
                (long long)(left > 0 ? left : 0));
     write_line(out, "rule", r->rule);
+    if (r->groups.len > 0) {
+        write_line(out, "groups", r->groups);
+    }
     write_input(out, r, whole);
     if (r->paths.len > 2) {
         write_line(out, "paths", r->paths);
