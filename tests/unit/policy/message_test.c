@@ -21,10 +21,10 @@ static const struct message_case cases[] = {
      "unknown key 'requireAuthoredPolicies': did you mean 'requireAuthoredPolicy'?"},
     {NULL, KEY("'zzzzzz':1"),
      "unknown key 'zzzzzz': the keys of a rule are 'id', 'effect', 'match', 'reason', "
-     "'tell', 'ttlMs', 'approvers', 'scope', 'priority' and 'comment'"},
+     "'tell', 'ttlMs', 'approvers', 'approversFrom', 'scope', 'priority' and 'comment'"},
     {NULL, KEY("'\\u001b[31m':1"),
      "unknown key '\\u{001B}[31m': the keys of a rule are 'id', 'effect', 'match', "
-     "'reason', 'tell', 'ttlMs', 'approvers', 'scope', 'priority' and 'comment'"},
+     "'reason', 'tell', 'ttlMs', 'approvers', 'approversFrom', 'scope', 'priority' and 'comment'"},
     /* Words that people try first: the right one. */
     {NULL, RULE("'path':'/etc'"), "unknown key 'path': did you mean 'pathPrefix'?"},
     {NULL, RULE("'paths':'/etc'"), "unknown key 'paths': did you mean 'pathPrefix'?"},
