@@ -229,6 +229,40 @@ static bool may_be_argument(struct slice spec)
     return i > 0 && i < spec.len && spec.ptr[i] == ':' && !slice_is(slice_from(spec, i), ":*");
 }
 
+/* Whether an allow adds nothing to another one, whose beginning it has: leaving it out, or narrowing it, takes nothing
+ * away. */
+static bool is_covered(const struct importer *im, struct slice text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        if (strchr(";&|<>()$`\n\\", text.ptr[i]) != NULL) {
+            return false; /* it may be more than one command */
+        }
+    }
+    text.len -= slice_ends_with(text, SLICE(" *")) ? 2 : 0;
+    for (size_t i = 0; i < im->beginning_count; i++) {
+        struct slice head = im->beginnings[i];
+        if (slice_starts_with(text, head) && text.len > head.len && text.ptr[head.len] == ' ') {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool claude_beginning(struct importer *im, struct slice entry, struct slice *ret)
+{
+    struct import_command said;
+    if (!slice_starts_with(entry, SLICE("Bash(")) || !slice_ends_with(entry, SLICE(")"))) {
+        return false;
+    }
+    struct slice text = command_text(im, (struct slice){entry.ptr + 5, entry.len - 6});
+    if (import_command_read(im, text, false, false, &said) != IMPORT_COMMAND_EXACT ||
+        said.prefix.ptr == NULL) {
+        return false;
+    }
+    *ret = (struct slice){text.ptr, text.len - 2};
+    return true;
+}
+
 static void command(struct importer *im, struct import_entry *entry, struct slice name, struct slice spec)
 {
     if (entry->list != IMPORT_ALLOW && may_be_argument(spec)) {
@@ -247,7 +281,9 @@ static void command(struct importer *im, struct import_entry *entry, struct slic
         match.argument = SLICE("command");
         match.value = import_json_text(im, said.text);
     }
-    if (kind == IMPORT_COMMAND_NONE && allow) {
+    if (kind == IMPORT_COMMAND_NONE && allow && is_covered(im, text)) {
+        import_tell(im, entry, IMPORT_KEPT, "another allow has all of it");
+    } else if (kind == IMPORT_COMMAND_NONE && allow) {
         import_tell(im, entry, IMPORT_LEFT_OUT, said.note);
     } else if (kind == IMPORT_COMMAND_NONE || kind == IMPORT_COMMAND_ALL) {
         widen(im, entry, name, said.note);

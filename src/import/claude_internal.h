@@ -7,7 +7,10 @@
 /* Translates one entry: its rules, and its line in the report. */
 void claude_import_entry(struct importer *im, struct import_entry *entry);
 
-/* The same for one of permissions.additionalDirectories: below it is read without a question. */
+/* The P of an entry `Bash(P:*)` or `Bash(P *)` that is kept exactly. */
+MUST_USE bool claude_beginning(struct importer *im, struct slice entry, struct slice *ret);
+
+/* As claude_import_entry for one of permissions.additionalDirectories: below it is read without a question. */
 void claude_import_directory(struct importer *im, struct import_entry *entry);
 
 #endif

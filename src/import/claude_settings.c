@@ -245,10 +245,28 @@ static bool read_file(struct settings_file *in, const struct import_file *file,
 
 /* ---- All together ---- */
 
+#define BEGINNINGS_MOST 10000u
+
+static void find_beginnings(struct importer *im, const struct settings_file *in)
+{
+    const struct json_value *entries = list_of(in, IMPORT_ALLOW), *at;
+    for (at = entries != NULL ? json_first(&in->doc, entries) : NULL; at != NULL && im->beginnings != NULL;
+         at = json_right(&in->doc, entries, at)) {
+        struct slice head;
+        if (json_is(at, JSON_STRING) && im->beginning_count < BEGINNINGS_MOST &&
+            claude_beginning(im, json_str(at), &head)) {
+            im->beginnings[im->beginning_count++] = head;
+        }
+    }
+}
+
 static void import_files(struct importer *im, const struct settings_file *files, size_t count)
 {
+    im->beginnings = arena_array(&im->arena, BEGINNINGS_MOST, sizeof(*im->beginnings));
+    im->failed = im->failed || im->beginnings == NULL;
     for (size_t i = 0; i < count; i++) {
         im->limits_files = im->limits_files || limits_files(&files[i]);
+        find_beginnings(im, &files[i]);
     }
     for (enum import_list list = 0; list < IMPORT_LISTS; list++) {
         for (size_t i = 0; i < count; i++) {

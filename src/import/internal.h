@@ -37,6 +37,8 @@ struct importer {
     struct intern written;       /* effect and match of each rule */
     struct import_places places; /* of the file at hand */
     struct buf rules, match;
+    struct slice *beginnings; /* of commands, from allows that say no more */
+    size_t beginning_count;
     uint32_t numbers[IMPORT_LISTS];   /* of the last entry in each list */
     struct import_deferred *deferred; /* the newest first */
     bool limits_files;                /* a deny or an ask names files */

@@ -321,7 +321,7 @@ def random_others(gate, rng, count):
                 plain = not re.search(r"[=$`<>()*&]|sudo|sh -c|if |/srv", text)
                 if kept and there == "allow" and plain and not source.strict_rules() and kind == "codex" and "bash" not in text:
                     check(f"{kind} {number}: what was kept allows", here == "allow", source.text, [call, there, here])
-        check(f"{kind}: allows are seen on both sides", said > count and allowed > count // 4, [said, allowed])
+        check(f"{kind}: allows are seen on both sides", count < 20 or (said > count and allowed > count // 4), [said, allowed])
 
 
 # --- public settings
@@ -329,7 +329,7 @@ def random_others(gate, rng, count):
 def public(gate):
     """The share of the entries of public settings that is kept exactly; printed, and held where it must be."""
     folder = os.path.join(HERE, "public")
-    figures = {}
+    figures, kinds = {}, {}
     for name in sorted(os.listdir(folder)):
         program = name.split("-")[0]
         if program not in ("claude", "codex", "gemini", "opencode"):
@@ -345,9 +345,18 @@ def public(gate):
         files, entries, kept, changed, left = figures.get(program, (0, 0, 0, 0, 0))
         numbers = [int(each) for each in line.groups()] if line else [0, 0, 0, 0]
         check(f"{name}: each entry has its line", numbers[0] == sum(numbers[1:]), numbers)
+        if program == "claude":  # written by people, and what was saved by a yes
+            kinds.setdefault(name.split("-")[1], []).append((numbers[1], numbers[0]))
         figures[program] = (files + 1, entries + numbers[0], kept + numbers[1], changed + numbers[2], left + numbers[3])
     for program, (files, entries, kept, changed, left) in figures.items():
         print(f"{program}: {files} files, {entries} entries, {100 * kept / entries:.1f} % kept exactly, {changed} changed, {left} left out")
+        if program == "claude":
+            for kind, numbers in sorted(kinds.items()):
+                print(f"    {kind}: {len(numbers)} files, {sum(all for _, all in numbers)} entries, "
+                      f"{100 * sum(kept for kept, _ in numbers) / sum(all for _, all in numbers):.1f} % kept exactly")
+        # What people wrote, of Claude Code; of what was saved by a yes the figure is printed.
+        exact = [sum(each) for each in zip(*kinds["project"])] if program == "claude" else [kept, entries]
+        check(f"{program}: the share kept exactly", program in ("gemini", "opencode") or exact[0] >= 0.95 * exact[1], exact)
         check(f"{program}: enough files", files >= {"claude": 20, "codex": 10, "gemini": 1, "opencode": 10}[program], files)
 
 
