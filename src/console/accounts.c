@@ -85,10 +85,13 @@ static void read_passkey(struct account_reading *r, const struct json_value *v, 
 {
     struct slice id = text_of(r, v, "id");
     uint8_t *bytes = arena_alloc(r->arena, id.len / 2 + 1);
+    struct slice key = text_of(r, v, "key");
     int64_t count = number_of(r, v, "count");
     r->ok = r->ok && bytes != NULL && id.len >= 2 && read_hex(id, bytes, id.len / 2) &&
-            read_hex(text_of(r, v, "key"), ret->key, sizeof(ret->key)) && count >= 0 && count <= UINT32_MAX;
+            key.len / 2 <= sizeof(ret->key) && read_hex(key, ret->key, key.len / 2) && count >= 0 &&
+            count <= UINT32_MAX;
     ret->id = (struct slice){(const char *)bytes, id.len / 2};
+    ret->key_len = key.len / 2;
     ret->count = (uint32_t)count;
     ret->name = text_of(r, v, "name");
     ret->added_ms = number_of(r, v, "added");
@@ -224,7 +227,7 @@ static void write_account(struct buf *buf, const struct console_account *account
         buf_text(buf, i > 0 ? ",{\"id\":\"" : "{\"id\":\"");
         write_hex(buf, key->id.ptr, key->id.len);
         buf_text(buf, "\",\"key\":\"");
-        write_hex(buf, key->key, sizeof(key->key));
+        write_hex(buf, key->key, key->key_len);
         buf_printf(buf, "\",\"count\":%u,\"added\":%lld,\"name\":", key->count, (long long)key->added_ms);
         json_write_bytes(buf, key->name);
         buf_byte(buf, '}');

@@ -30,6 +30,7 @@ struct console_options {
 #define PASSWORD_LEAST  12u   /* characters */
 #define PASSWORD_MOST   1024u /* bytes */
 #define PASSKEYS_MOST   16u   /* of one account */
+#define PASSKEY_BYTES   259u
 #define LINK_MS         900000
 #define SECRET_BYTES    32u
 #define SECRET_TEXT     44u /* base64url without its padding, and a NUL */
@@ -41,8 +42,10 @@ struct console_password {
 };
 
 struct console_passkey {
-    struct slice id;   /* as the authenticator gave it */
-    uint8_t key[64];   /* the point of an ES256 key */
+    struct slice id; /* as the authenticator gave it */
+    uint8_t key
+        [PASSKEY_BYTES]; /* as libfido2 has it: an ES256 key's point, or an RS256 key's modulus and exponent */
+    size_t key_len;
     uint32_t count;    /* the authenticator's counter at the last use */
     struct slice name; /* what its owner calls it */
     int64_t added_ms;

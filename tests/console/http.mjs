@@ -1,5 +1,6 @@
 // http.mjs --callgate PROGRAM: the page without a browser: who is let in, what is refused and journalled, answers, what a
 // slow or greedy client can do. Ends with 'N passed, N failed'.
+import crypto from "node:crypto";
 import fs from "node:fs";
 import net from "node:net";
 import path from "node:path";
@@ -228,6 +229,89 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
   check("whoever tries too often waits", often > 0, often);
   check("the password can be forgotten", place.cli(["console", "forget", "bob"]).status === 0 && place.cli(["console", "accounts"]).stdout.includes("Nobody"));
   gate.stop();
+  await page.stop();
+}
+
+// ---- Passkeys, of an authenticator that is a few lines ----
+{
+  const place = new Place();
+  place.people();
+  const page = await new Page(place).start();
+  const ada = await signIn(page);
+  const text = (bytes) => Buffer.from(bytes).toString("base64url");
+  const cbor = (value) => {
+    if (typeof value === "number") return value >= 0 ? Buffer.from(value < 24 ? [value] : [0x19, value >> 8, value & 255]) : (value = -1 - value, Buffer.from(value < 24 ? [0x20 | value] : [0x39, value >> 8, value & 255]));
+    if (Buffer.isBuffer(value)) return Buffer.concat([Buffer.from(value.length < 24 ? [0x40 | value.length] : value.length < 256 ? [0x58, value.length] : [0x59, value.length >> 8, value.length & 255]), value]);
+    return Buffer.concat([Buffer.from([0xa0 | value.length]), ...value.flatMap(([key, one]) => [cbor(key), cbor(one)])]);
+  };
+  const sha = (data) => crypto.createHash("sha256").update(data).digest();
+  const clientData = (type, challenge, origin = page.origin, more = {}) => Buffer.from(JSON.stringify({ type, challenge, origin, crossOrigin: false, ...more }));
+  class Authenticator {
+    constructor(algorithm) {
+      this.id = crypto.randomBytes(32);
+      this.count = 0;
+      const { publicKey, privateKey } = algorithm === -7 ? crypto.generateKeyPairSync("ec", { namedCurve: "P-256" }) : crypto.generateKeyPairSync("rsa", { modulusLength: 2048 });
+      const jwk = publicKey.export({ format: "jwk" }), bytes = (name) => Buffer.from(jwk[name], "base64url");
+      this.key = privateKey;
+      this.cose = cbor(algorithm === -7 ? [[1, 2], [3, -7], [-1, 1], [-2, bytes("x")], [-3, bytes("y")]] : [[1, 3], [3, -257], [-1, bytes("n")], [-2, bytes("e")]]);
+    }
+    data(flags, party, attested) {
+      const counter = Buffer.alloc(4);
+      counter.writeUInt32BE(this.count);
+      return Buffer.concat([sha(party), Buffer.from([flags]), counter, ...(attested ? [Buffer.alloc(16), Buffer.from([0, this.id.length]), this.id, this.cose] : [])]);
+    }
+    add(challenge, { flags = 0x45, party = "localhost", type = "webauthn.create", origin, more, name = "key" } = {}) {
+      return { name, clientData: text(clientData(type, challenge, origin, more)), authenticatorData: text(this.data(flags, party, true)) };
+    }
+    sign(challenge, { flags = 0x05, party = "localhost", type = "webauthn.get", origin, more, step = 1 } = {}) {
+      this.count += step;
+      const client = clientData(type, challenge, origin, more), data = this.data(flags, party, false);
+      return { id: text(this.id), clientData: text(client), authenticatorData: text(data), signature: text(crypto.sign("sha256", Buffer.concat([data, sha(client)]), this.key)) };
+    }
+  }
+  const fresh = async () => (await ada.post("/api/passkey/challenge", {})).json;
+  const asked = async () => (await ask(page, "/api/sign-in/challenge", { method: "POST", body: {} })).json.challenge;
+  const enter = (body) => ask(page, "/api/sign-in/passkey", { method: "POST", body });
+  const first = await fresh();
+  check("what a browser needs for a passkey", first.party === "localhost" && first.account === "ada" && Buffer.from(first.challenge, "base64url").length === 32 && first.known.length === 0, first);
+  for (const [what, algorithm] of [["ES256", -7], ["RS256", -257]]) {
+    const key = new Authenticator(algorithm);
+    check(`${what}: added`, (await ada.post("/api/passkey/add", key.add((await fresh()).challenge))).status === 200);
+    const back = await enter(key.sign(await asked()));
+    check(`${what}: signs in`, back.status === 200 && back.json.person === "ada" && back.json.way === "passkey", back.json);
+    check(`${what}: not with another key's signature`, (await enter({ ...key.sign(await asked()), signature: new Authenticator(algorithm).sign("x").signature })).status === 403);
+  }
+  const key = new Authenticator(-7), one = (await fresh()).challenge;
+  const refused = async (what, body) => check(`no passkey: ${what}`, (await ada.post("/api/passkey/add", body)).status === 400);
+  await refused("a challenge of its own", key.add(text(crypto.randomBytes(32))));
+  await refused("the challenge of somebody who signs in", key.add(await asked()));
+  await refused("of another page", key.add((await fresh()).challenge, { origin: "http://localhost:1" }));
+  await refused("in a frame of another page", key.add((await fresh()).challenge, { more: { crossOrigin: true } }));
+  await refused("of another name", key.add((await fresh()).challenge, { party: "evil.example" }));
+  await refused("without its owner", key.add((await fresh()).challenge, { flags: 0x41 }));
+  await refused("of a sign-in", key.add((await fresh()).challenge, { type: "webauthn.get" }));
+  await refused("cut off", { ...key.add((await fresh()).challenge), authenticatorData: key.add("x").authenticatorData.slice(0, 120) });
+  check("another session's challenge is nothing", await (async () => { const other = await signIn(page, page.newLink("ada")); return (await other.post("/api/passkey/add", key.add(one))).status === 400; })());
+  check("a challenge counts", (await ada.post("/api/passkey/add", key.add(one))).status === 200);
+  check("once", (await ada.post("/api/passkey/add", new Authenticator(-7).add(one))).status === 400);
+  check("and a key as well", (await ada.post("/api/passkey/add", key.add((await fresh()).challenge))).status === 409);
+  const turned = async (what, body) => check(`no way in: ${what}`, (await enter(body)).status === 403);
+  await turned("a challenge of its own", key.sign(text(crypto.randomBytes(32))));
+  await turned("the challenge of somebody who adds a passkey", key.sign((await fresh()).challenge));
+  await turned("of another page", key.sign(await asked(), { origin: "http://localhost:3000" }));
+  await turned("of another name", key.sign(await asked(), { party: "evil.example" }));
+  await turned("without its owner", key.sign(await asked(), { flags: 0x01 }));
+  await turned("of a new passkey", key.sign(await asked(), { type: "webauthn.create" }));
+  await turned("an unknown key", new Authenticator(-7).sign(await asked()));
+  const again = key.sign(await asked());
+  check("a proof counts", (await enter(again)).status === 200);
+  await turned("a proof, twice", again);
+  await turned("a counter that stands still", key.sign(await asked(), { step: 0 }));
+  await turned("a counter that goes back", key.sign(await asked(), { step: -1 }));
+  await turned("texts that are none", { id: "%%", clientData: 1, authenticatorData: null, signature: [] });
+  const own = (await ada.get("/api/credentials")).json;
+  check("the owner sees them", own.passkeys.length === 3 && own.password === false, own);
+  check("and takes one away", (await ada.post("/api/passkey/remove", { id: text(key.id) })).status === 200 && (await enter(key.sign(await asked(), { step: 5 }))).status === 403);
   await page.stop();
 }
 

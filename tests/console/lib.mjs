@@ -69,10 +69,10 @@ export class Place {
 
 // A gate in front of a server that answers every call with itself.
 export class Gate {
-  constructor(place, { channel = "local", thread, server, args = [] } = {}) {
+  constructor(place, { channel = "local", thread, server, args = [], env } = {}) {
     this.answers = new Map();
     this.id = 0;
-    this.process = run([callgate, "run", "--state", place.state, "--policy", place.policy, "--channel", channel, ...(thread ? ["--thread", thread] : []), ...(server ? ["--server", server] : []), "--hold-for", "600", ...args, "--", "cat"], { stdio: ["pipe", "pipe", "ignore"], cwd: place.top });
+    this.process = run([callgate, "run", "--state", place.state, "--policy", place.policy, "--channel", channel, ...(thread ? ["--thread", thread] : []), ...(server ? ["--server", server] : []), "--hold-for", "600", ...args, "--", "cat"], { stdio: ["pipe", "pipe", "ignore"], cwd: place.top, env });
     this.process.stdin.on("error", () => {});
     let rest = "";
     this.process.stdout.on("data", (data) => {
@@ -94,15 +94,16 @@ export class Gate {
 
 // The page's program.
 export class Page {
-  constructor(place, args = []) {
+  constructor(place, args = [], env) {
     this.place = place;
+    this.env = env;
     this.args = args;
     this.log = "";
     later(() => this.stop());
   }
   async start(port = 0) {
     this.out = "";
-    this.process = run([callgate, "console", "--listen", `127.0.0.1:${port}`, "--state", this.place.state, "--home", this.place.top, ...(this.place.peopleFile ? ["--people", this.place.peopleFile] : []), ...this.args], { stdio: ["ignore", "pipe", "pipe"] });
+    this.process = run([callgate, "console", "--listen", `127.0.0.1:${port}`, "--state", this.place.state, "--home", this.place.top, ...(this.place.peopleFile ? ["--people", this.place.peopleFile] : []), ...this.args], { stdio: ["ignore", "pipe", "pipe"], env: this.env });
     this.process.stdout.on("data", (data) => { this.out += data; });
     this.process.stderr.on("data", (data) => { this.log += data; });
     await until(() => this.out.includes("\n") || this.process.exitCode !== null);

@@ -61,6 +61,7 @@ export async function enter(session) {
 export function leave(why) {
   localStorage.removeItem(TOKEN);
   state.session = null;
+  state.view = null;
   stream?.abort();
   count(0);
   $('head').hidden = true;
@@ -212,7 +213,7 @@ async function arrive() {
   try {
     await enter(await api('sign-in/link', { link }));
   } catch (refused) {
-    leave(refused.why === 'proof' ? 'error.link' : 'error.' + refused.why);
+    leave(refused.why === 'proof' ? 'error.link' : knows('error.' + refused.why) ? 'error.' + refused.why : 'error.unreachable');
   }
 }
 

@@ -53,7 +53,7 @@ async function addPasskey(name) {
   const key = await navigator.credentials.create({ publicKey: {
     challenge: toBytes(challenge), rp: { id: party, name: 'Callgate' },
     user: { id: toBytes(handle), name: account, displayName: account },
-    pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
+    pubKeyCredParams: [{ type: 'public-key', alg: -7 }, { type: 'public-key', alg: -257 }],
     excludeCredentials: known.map(({ id }) => ({ type: 'public-key', id: toBytes(id) })),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' }, attestation: 'none', timeout: 120000,
   } });
