@@ -14,7 +14,7 @@
 
 #define LISTENERS      2
 #define IDLE_SECONDS   20u
-#define FIRST_BYTES_MS 20000 /* how long a request may take to arrive */
+#define FIRST_BYTES_NS 20000000000u /* how long a request may take to arrive */
 #define HEADER_BYTES   (24u << 10)
 
 struct listener {
@@ -28,7 +28,7 @@ struct listener {
 struct link {
     struct link *next;
     int fd;
-    int64_t since_ms; /* boot clock; 0: it is being answered */
+    uint64_t since_ns; /* of the clock that stands still while the machine sleeps; 0: it is being answered */
 };
 
 struct server {
@@ -50,7 +50,7 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         struct link *link = calloc(1, sizeof(*link));
         if (link != NULL && info != NULL) {
-            *link = (struct link){server->links, info->connect_fd, clock_boot_ms()};
+            *link = (struct link){server->links, info->connect_fd, clock_mono_ns()};
             server->links = link;
             *state = link;
         } else {
@@ -72,9 +72,9 @@ static void connected(void *context, struct MHD_Connection *connection, void **s
 
 void server_hurry(const struct console *console)
 {
-    int64_t now = clock_boot_ms();
+    uint64_t now = clock_mono_ns();
     for (struct link *link = console->server->links; link != NULL; link = link->next) {
-        if (link->since_ms > 0 && now - link->since_ms > FIRST_BYTES_MS) {
+        if (link->since_ns > 0 && now - link->since_ns > FIRST_BYTES_NS) {
             (void)shutdown(link->fd, SHUT_RDWR);
         }
     }
@@ -91,7 +91,7 @@ void server_link_waits(struct MHD_Connection *connection, bool waits)
 {
     struct link *link = link_of(connection);
     if (link != NULL) {
-        link->since_ms = waits ? clock_boot_ms() : 0;
+        link->since_ns = waits ? clock_mono_ns() : 0;
     }
 }
 
