@@ -19,9 +19,9 @@ BANNED = {
 # Where one may stand: NO_COLOR and TERM take colour away and steer nothing else.
 MAY = {("src/cli/colour.c", r"\b(getenv|secure_getenv)\s*\(")}
 # Which rooms a room may include: those listed before it, but for what is taken away below. Not every room exists yet.
-ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "index", "document", "analysis", "approval", "journal",
+ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "index", "document", "analysis", "api", "approval", "journal",
          "people", "process", "gate", "backup", "broker", "host", "install", "import", "setup", "tools", "mcp", "relay", "console", "slack", "watch",
-         "confine", "cli"]
+         "webhook", "confine", "cli"]
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}
 DECISION = {"path", "url", "command", "call", "policy", "index", "document", "analysis"}
 # What stands side by side, each without the others.
@@ -31,6 +31,8 @@ BELOW["command"] -= {"path"}
 BELOW["journal"] -= {"approval"} | DECISION
 BELOW["approval"] -= DECISION
 # The surfaces (mcp, host, relay, console, slack, watch) do not see one another; installing and importing know the hosts.
+for room in ROOMS[ROOMS.index("api") + 1:]:
+    BELOW[room] -= {"api"}  # for other programs; ours stand on the rooms themselves
 SURFACES = {"mcp", "host", "install", "import", "setup", "relay", "console", "slack", "watch", "confine"}
 for surface in SURFACES:
     BELOW[surface] -= SURFACES
@@ -131,6 +133,15 @@ def check_private(files):
             fail(path, 1, f"only {room} includes it: name it {os.path.basename(name)[:-2]}_internal.h")
 
 
+def check_map(path):
+    """A text that leads a reader to a file that is not there leads nowhere."""
+    text = open(os.path.join(TOP, path), encoding="utf-8").read()
+    for number, line in enumerate(text.split("\n"), 1):
+        for found in re.findall(r"`([a-z0-9_.]+/[a-z0-9_/.-]+\.(?:c|h|py|md|jsonl|build|txt|scd|mjs|sh|json))`", line):
+            if not found.startswith(("build/", "/")) and not any(os.path.exists(os.path.join(TOP, top, found)) for top in ("", "src")):
+                fail(path, number, f"there is no {found}")
+
+
 def check_file(path):
     global checks
     text = open(os.path.join(TOP, path), encoding="utf-8").read()
@@ -171,6 +182,8 @@ def main():
         check_file(path)
     check_circles(files)
     check_private(files)
+    for path in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"):
+        check_map(path)
     print(f"{checks} passed, {failures} failed")
     return 1 if failures else 0
 

@@ -2,8 +2,8 @@
  *
  * Every host lets a call go on when its hook crashes, is slow, or prints the wrong shape. So: a deny of the
  * host's shape stands ready before anything can fail (emergency.h); a deadline of our own, a fatal signal, no
- * memory, a message that cannot be read, and every failure of the door give that deny; the whole answer is
- * a constant text and leaves with one write.
+ * memory, a message that cannot be read, and every failure of the door give that deny, which is a constant text; the
+ * whole answer leaves with one write.
  *
  * Hosts are constants. A message owns its documents and its arena. */
 #ifndef HOST_HOST_H
