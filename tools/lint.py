@@ -138,7 +138,7 @@ def check_map(path):
     text = open(os.path.join(TOP, path), encoding="utf-8").read()
     for number, line in enumerate(text.split("\n"), 1):
         for found in re.findall(r"`([a-z0-9_.]+/[a-z0-9_/.-]+\.(?:c|h|py|md|jsonl|build|txt|scd|mjs|sh|json))`", line):
-            if not found.startswith(("build/", "/")) and not any(os.path.exists(os.path.join(TOP, top, found)) for top in ("", "src")):
+            if not found.startswith(("build/", "/", ".")) and not any(os.path.exists(os.path.join(TOP, top, found)) for top in ("", "src")):
                 fail(path, number, f"there is no {found}")
 
 
