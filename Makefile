@@ -31,7 +31,7 @@ demo: deps-demo build/build.ninja
 check: deps
 	@tools/check.py
 
-# clang-tidy over every file; the soak does it too, and deeper.
+# clang-tidy alone, over every file, as make check runs it; the soak looks deeper.
 tidy: deps
 	@tools/check.py --tidy
 

@@ -132,6 +132,8 @@ def main():
     else:
         style()
         if build("build-check", []):
+            if not args.soak:
+                tidy("build-check", False)
             tests("build-check", ["unit", "cases", "differential", "shells", "cli", "e2e", "install"])
             if args.soak:
                 tests("build-check", ["soak"])

@@ -186,14 +186,14 @@ static const struct key rule_keys[] = {
 
 /* An assertion's match has all but the last: calls have no tier, so neither has what is said of them. */
 #define FIELD_KEY(field_name, member, key_name, field_type, field_looks, may_list, is_expected, help_text)   \
-    {.name = key_name,                                                                                       \
+    {.name = (key_name),                                                                                     \
      .id = ID_FIELD,                                                                                         \
      .type = KEY_FIELD,                                                                                      \
      .field = FIELD_##field_name,                                                                            \
      .min = 1,                                                                                               \
      .choices = FIELD_##field_name == FIELD_ACTOR ? schema_actors : NULL,                                    \
-     .expected = is_expected,                                                                                \
-     .help = help_text},
+     .expected = (is_expected),                                                                              \
+     .help = (help_text)},
 static const struct key match_keys[] = {
     FIELD_TABLE(FIELD_KEY)
 #undef FIELD_KEY
