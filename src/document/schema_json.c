@@ -3,6 +3,8 @@
 #include "document/document.h"
 #include "document/schema.h"
 
+#include <string.h>
+
 #include "json/json.h"
 
 static void quoted(struct buf *buf, const char *text)
@@ -17,7 +19,56 @@ static void write_choices(struct buf *buf, const struct choice *choices)
         buf_text(buf, choice == choices ? "" : ",");
         quoted(buf, choice->name);
     }
+    /* What editors show beside each choice. */
+    buf_text(buf, "],\"enumDescriptions\":[");
+    for (const struct choice *choice = choices; choice->name != NULL; choice++) {
+        buf_text(buf, choice == choices ? "" : ",");
+        quoted(buf, choice->help != NULL ? choice->help : "");
+    }
     buf_byte(buf, ']');
+}
+
+/* What editors offer where no choice is listed: values that load, as JSON texts. */
+static const struct {
+    const char *name, *examples;
+} examples[] = {
+    {"$schema", "\"policy.schema.json\""},
+    {"requireAuthoredPolicy", "[\"delete_message\",\"github/*\"],[\"*\"]"},
+    {"pathArguments", "{\"write_file\":[\"target\"]},{\"search/*\":[\"-source\"]}"},
+    {"treeArguments", "{\"search\":[\"root\"]}"},
+    {"commandArguments", "{\"run\":[\"script\"]}"},
+    {"urlArguments", "{\"fetch\":[\"site\"]}"},
+    {"id", "\"ask-writes\""},
+    {"reason", "\"secrets are off limits\""},
+    {"tell", "\"Ask the user to do this.\""},
+    {"ttlMs", "60000,300000,3600000"},
+    {"approvers", "1,2"},
+    {"approversFrom", "[\"leads\"]"},
+    {"priority", "100"},
+    {"comment", "\"why this rule is here\""},
+    {"tool", "\"write_file\",\"*\",[\"Read\",\"Grep\"]"},
+    {"toolPrefix", "\"delete_\",[\"get_\",\"list_\"]"},
+    {"server", "\"github\",[\"files\",\"mail\"]"},
+    {"channel", "\"C0123456789\""},
+    {"thread_ts", "\"1700000000.000100\""},
+    {"pathPrefix", "\"~/work\",\".\",[\"~/.ssh\",\"~/.aws\"]"},
+    {"pathComponent", "\".env\",\"*.pem\",[\".env\",\".env.*\"]"},
+    {"command", "\"git status\",\"npm run *\""},
+    {"commandPrefix", "\"git log\",[\"npm test\",\"pytest\"]"},
+    {"commandWord", "\"--force\",\"-f\",\"*secret\""},
+    {"host", "\"example.com\",\"*.example.com\""},
+    {"argEquals", "{\"force\":true}"},
+    {"argIn", "{\"branch\":[\"main\",\"release\"]}"},
+    {"name", "\"no call runs rm\""},
+};
+
+static void write_examples(struct buf *buf, const struct key *key)
+{
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
+        if (strcmp(examples[i].name, key->name) == 0) {
+            buf_printf(buf, ",\"examples\":[%s]", examples[i].examples);
+        }
+    }
 }
 
 static void write_string(struct buf *buf, const struct key *key)
@@ -146,6 +197,7 @@ static void write_property(struct buf *buf, const struct key *key, const char *m
     if (key->fallback != NULL) {
         buf_printf(buf, ",\"default\":%s", key->fallback);
     }
+    write_examples(buf, key);
     buf_text(buf, ",\"description\":");
     quoted(buf, key->help);
     buf_byte(buf, '}');
