@@ -349,7 +349,9 @@ static bool add_string(struct scratch *scratch, uint32_t context, uint32_t value
                        bool inner)
 {
     bool argument = !inner && is_path_argument(text, context);
-    bool candidate = !argument && is_candidate(text, inner ? context & ~(uint32_t)CONTEXT_PATH : context);
+    /* What stands inside a text is no argument, whatever its name. */
+    const uint32_t arguments = CONTEXT_PATH | CONTEXT_URL | CONTEXT_COMMAND;
+    bool candidate = !argument && is_candidate(text, inner ? context & ~arguments : context);
     if (scratch->needs.aside_hosts && !add_host(scratch, context, value, text, inner)) {
         return false;
     }
@@ -397,7 +399,7 @@ static bool add_level(struct scratch *scratch, const struct item *item, struct s
     if (!add_string(scratch, item->context, item->value, text, false)) {
         return false;
     }
-    if (level == 0 && !add_json_text(scratch, item->context, item->value, text)) {
+    if (!add_json_text(scratch, item->context, item->value, text)) {
         return false;
     }
     if (!walk_array_text(scratch, text, level, &doc) || doc == NULL) {

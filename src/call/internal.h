@@ -125,7 +125,8 @@ struct scratch {
     enum readings_result fault; /* why something returned false: READINGS_NO_MEMORY or READINGS_OVER_LIMIT */
     size_t strings;             /* read as paths, under the present name */
     size_t work;                /* of all names of the call */
-    size_t entries_left;        /* that may be looked at below trees */
+    size_t entries_left
+        [3]; /* that may be looked at below trees: the call's own, those of commands, others aside */
 
     /* Of the present name. */
     uint16_t name;

@@ -152,10 +152,11 @@ static bool add_entries(struct scratch *scratch, struct sink *sink, struct readi
         .found = add_entry,
         .context = &target,
     };
-    size_t left = scratch->entries_left;
+    size_t *left = &scratch->entries_left[sink == &scratch->paths ? 0 : sink == &scratch->aside ? 2 : 1];
+    size_t before = *left;
     scratch->fault = READINGS_OK;
-    enum path_walk walk = path_walk_entries(scratch->walker, reading.path, &ask, &scratch->entries_left);
-    if (walk != PATH_WALK_FAILED && !call_spend(scratch, 64 + (left - scratch->entries_left) * 4)) {
+    enum path_walk walk = path_walk_entries(scratch->walker, reading.path, &ask, left);
+    if (walk != PATH_WALK_FAILED && !call_spend(scratch, 64 + (before - *left) * 4)) {
         return false;
     }
     switch (walk) {
@@ -295,7 +296,11 @@ static bool resolve_on(struct scratch *scratch, const struct path_start *start, 
         place->link_len = 0;
         return true;
     }
-    path_resolve_on(place, start, text);
+    if (path_is_here(text)) { /* the start itself may be a link, whose name counts */
+        path_resolve(place, start->text, text, PATH_KERNEL);
+    } else {
+        path_resolve_on(place, start, text);
+    }
     return call_spend(scratch, place->work);
 }
 
@@ -336,7 +341,7 @@ static bool add_absolute(struct scratch *scratch, const struct origin *origin, s
 static bool holds_tilde(struct scratch *scratch, struct path_start *start, bool *ret_holds)
 {
     struct path_resolved *place = scratch->workspace;
-    *ret_holds = false;
+    *ret_holds = true;
     if (!start->usable) {
         return true;
     }

@@ -204,7 +204,9 @@ static void begin_call(struct scratch *scratch)
     scratch->top = scratch->home = scratch->server_home = (struct path_start){.usable = false};
     scratch->starts_made = false;
     scratch->work = 0;
-    scratch->entries_left = LIMIT_TREE_ENTRIES;
+    for (size_t i = 0; i < 3; i++) {
+        scratch->entries_left[i] = LIMIT_TREE_ENTRIES;
+    }
     scratch->fault = READINGS_OK;
     path_names_destroy(scratch->components);
     scratch->components = NULL;

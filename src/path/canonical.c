@@ -161,22 +161,36 @@ static void go_up(struct path_resolved *r)
     }
 }
 
-static bool is_only_slashes(struct slice text)
+bool path_is_here(struct slice text)
 {
-    while (text.len > 0 && text.ptr[0] == '/') {
-        text = slice_from(text, 1);
+    while (text.len > 0) {
+        struct slice name = take_name(&text);
+        if (name.len > 0 && !is_dot(name)) {
+            return false;
+        }
     }
-    return text.len == 0;
+    return true;
+}
+
+/* Whether nothing is left to walk but slashes and dots, and no link led here. */
+static bool is_last(const struct path_resolved *r)
+{
+    bool last = r->rest_count <= r->target_at;
+    for (size_t i = 0; i < r->rest_count && last; i++) {
+        last = path_is_here(r->rest[i]);
+    }
+    return last;
 }
 
 /* Goes on with the text of the link at the end of the path, which is `parent` bytes long without it. */
 static bool follow(struct path_resolved *r, size_t parent)
 {
     struct slice target;
-    if (r->rest_count == 1 && is_only_slashes(r->rest[0])) {
+    if (is_last(r)) {
         memcpy(r->link, r->text, r->len);
         r->link_len = r->len;
     }
+    r->target_at = r->rest_count <= r->target_at ? r->rest_count : r->target_at;
     if (path_is_under((struct slice){r->text, r->len}, SLICE("/proc")) || r->links == LIMIT_LINKS ||
         !read_target(r->held, from_held(r), r->targets[r->links], &target)) {
         return false;
@@ -252,6 +266,7 @@ static void finish(struct path_resolved *r)
 {
     r->work = 0;
     r->link_len = 0;
+    r->target_at = SIZE_MAX;
     r->readable = walk(r);
     let_go(r);
     r->exists = r->readable && r->steps[r->step_count - 1].end == r->len;

@@ -45,7 +45,9 @@ struct path_resolved {
     char text[LIMIT_PATH_BYTES + 1]; /* a NUL follows the path */
     size_t step_count;               /* the existing components, the root first */
     struct path_step steps[PATH_MAX_STEPS];
-    size_t link_len; /* when the text's last component is a link: its name itself, else 0 */
+    size_t link_len; /* when the text's last component, a `.` left out, is a link: its name itself, else 0 */
+    size_t
+        target_at; /* the canonicaliser's own: how many texts stand below the first link's that is walked */
     char link[LIMIT_PATH_BYTES + 1];
 
     /* The rest is the resolver's own: how many links were followed, a directory that it holds during the
@@ -120,6 +122,9 @@ MUST_USE bool path_look(const char *path, struct path_step *ret_step);
 
 /* Whether a component of text is `..`: without one the two modes are the same. */
 bool path_has_dotdot(struct slice text);
+
+/* Whether a text is empty or of slashes and `.` alone: as a relative one it is where it starts. */
+bool path_is_here(struct slice text);
 
 /* Where relative strings start, with the state of a resolution that has walked its text (the kernel's way),
  * so that each string goes on from there. Texts and steps are borrowed. */

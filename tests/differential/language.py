@@ -151,7 +151,7 @@ def command_members(rng, fs, out):
             out["arguments"] = rng.choice((["a"], None, [], "x"))
     if sometimes(rng, 0.25):
         base = rng.choice(("cwd", "workdir", "directory", "working_dir", "options", "workspace"))
-        where = rng.choice((place(rng, fs), "$ROOT/a", "a", "", "/", "$ROOT"))
+        where = rng.choice((place(rng, fs), "$ROOT/a", "a", "", "/" if generate.rooted(rng) else ".", "$ROOT"))
         out[base] = {"cwd": where} if base == "options" else [where] if sometimes(rng, 0.1) else where
 
 

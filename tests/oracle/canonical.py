@@ -12,6 +12,7 @@ class Unreadable(Exception):
     """The text has no canonical path; the message says why, for the person who debugs a difference."""
 
 
+work = [0]  # components of the paths that were asked for since it was last set to nothing, those of links included
 _resolved = {}  # texts to what kernel() makes of them
 _seen = {}  # what lstat said of a path: a call's many readings ask for the same again and again
 
@@ -51,14 +52,16 @@ def textual(path):
 def kernel(path):
     """Links followed one component at a time, `..` taken from where they lead. What does not exist, or lies below
     a file, is kept, and resolving goes on after it."""
-    if path in _resolved:
-        result = _resolved[path]
-    else:
+    if path not in _resolved:
+        before = work[0]
         try:
             result = _kernel(path)
         except Unreadable as error:
             result = error
-        _resolved[path] = result
+        _resolved[path] = result, work[0] - before
+        work[0] = before
+    result, walked = _resolved[path]
+    work[0] += walked
     if isinstance(result, Unreadable):
         raise Unreadable(str(result))
     return result
@@ -68,6 +71,7 @@ def _kernel(path):
     todo, done, links = path.split(b"/")[::-1], [b""], 0  # done: where each component led, the last one deepest
     while todo:
         part = todo.pop()
+        work[0] += 1
         if part in (b"", b"."):
             continue
         if part == b"..":

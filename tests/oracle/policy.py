@@ -2,6 +2,7 @@
 from . import calls, canonical, document, names, readings, values
 from .match import NO, NOTED, YES
 
+works = []  # of each line that was decided, the components that were walked: the program has a limit
 BUILT_IN_AUTHORED = ("upload_file",)
 STRICTNESS = {"allow": 0, "require": 1, "deny": 2}
 
@@ -98,11 +99,14 @@ class Policy:
 
     def decide_line(self, line, world, approvals, now, server=None):
         """The decision for one line of bytes, as eval prints it."""
+        canonical.work[0] = 0
         try:
             call = calls.parse(line, server)
+            return self.decide(call, world, approvals, now)
         except calls.Refused as refused:
             return default_deny(str(refused))
-        return self.decide(call, world, approvals, now)
+        finally:
+            works.append(canonical.work[0])
 
     def decide(self, call, world, approvals, now):
         call.cwd = world.cwd

@@ -188,7 +188,10 @@ class Maker:
         own_hosts, host_stays = self.own_hosts()
         own = [Reading(path, command, host) for command in found + ([None] if stays else []) for path in paths
                for host in own_hosts + ([None] if host_stays else [])]
-        out = own + self.of_commands(found, maker) + aside.of_strings(self)
+        out = own
+        for more in (lambda: self.of_commands(found, maker), lambda: aside.of_strings(self)):
+            self.budget = trees.Budget(trees.MOST_ENTRIES)  # one for each: none takes what another needs
+            out = out + more()
         if len(own) > MOST_READINGS:
             raise OverLimit
         return out
