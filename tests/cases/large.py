@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The limits that no line of a table can hold: a message of 16 MiB, a million rules.
+"""The limits that no line of a table can hold: a message of 16 MiB, a million rules, a tree of 100 000 entries.
 
 usage: large.py [--callgate PROGRAM | --oracle]        ends with `N passed, N failed`
 """
@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, ".."))
 from cases import run as tables  # noqa: E402
 
-MESSAGE, RULES = 16 * 1024 * 1024, 1_000_000
+MESSAGE, RULES, ENTRIES = 16 * 1024 * 1024, 1_000_000, 100_000
 DENY = {"kind": "deny", "rule": "default", "reason": "call is over a limit"}
 
 
@@ -44,6 +44,27 @@ def rules(program, aside):
     yield "rules", [1, ["limit", RULES + 2, 2]], [code] + got[:3]
 
 
+def entries(program, aside):
+    """What cannot be looked through: of the call's own tree it is a path that cannot be read, of a command's a place that cannot,
+    and of a directory that is a tree aside nothing. What one of these looks at is not missing to the others."""
+    many, path = os.path.join(aside, "many"), os.path.join(aside, "tree.json")
+    for name in (many, os.path.join(aside, "few")):
+        os.makedirs(name)
+    for index in range(ENTRIES + 1):
+        os.close(os.open(os.path.join(many, str(index)), os.O_CREAT | os.O_WRONLY))
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump([{"id": "d", "effect": "deny", "match": {"pathComponent": ".env"}, "reason": "closed"}], file)
+    asked = {"kind": "require", "rule": "d", "approver": "human_approver", "ttlMs": 300_000, "approvers": 1}
+    unread, allow = dict(DENY, reason="path cannot be resolved"), {"kind": "allow"}
+    calls = [({"tool": "t", "input": {"command": "rm -r many"}}, asked), ({"tool": "t", "input": {"command": "rg x"}}, asked),
+             ({"tool": "t", "input": {"command": "rm -r few"}}, allow), ({"tool": "t", "input": {"path": "many"}}, allow),
+             ({"tool": "Grep", "input": {"path": "many"}}, unread),
+             ({"tool": "Grep", "input": {"directory": "many", "path": "few"}}, allow)]
+    text = "".join(json.dumps(call) + "\n" for call, _ in calls).encode()
+    code, out, _ = program.run(["eval", "--policy", path, "--home", aside, "-"], aside, text)
+    yield "entries", [0] + [want for _, want in calls], [code] + [json.loads(line) for line in out.splitlines()]
+
+
 def main():
     parser = argparse.ArgumentParser(description="limits that no table can hold")
     parser.add_argument("--callgate", default="build/callgate")
@@ -52,7 +73,7 @@ def main():
     program = tables.Oracle() if options.oracle else tables.Program(options.callgate)
     passed = failed = 0
     with tempfile.TemporaryDirectory(prefix="large-") as aside:
-        for each in (messages, rules):
+        for each in (messages, rules, entries):
             for name, want, got in each(program, aside):
                 if want == got:
                     passed += 1
