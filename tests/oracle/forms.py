@@ -138,6 +138,7 @@ class Files:
     """What the loaded prefixes and components say of files at this moment."""
 
     def __init__(self, policy):
+        self.spelt = {}
         self.prefixes, self.components = {}, []  # canonical prefix: its identities, at load and now
         self.hosts = {arm.host for rule in policy.rules for arm in rule.arms if arm.host is not None}
         for rule in policy.rules:
@@ -150,6 +151,11 @@ class Files:
 
     def spellings(self, path):
         """The path, and the loaded prefixes that are the same file as it or as what it lies below, with the rest."""
+        if path not in self.spelt:
+            self.spelt[path] = self._spellings(path)
+        return self.spelt[path]
+
+    def _spellings(self, path):
         found = [path]
         above = [(each, identity) for each, identity in ((each, canonical.identity(each)) for each in canonical.ancestors(path))
                  if identity is not None]

@@ -1,5 +1,6 @@
 """Names of arguments: how they are folded (section 5), the words in them, and which of them name paths, trees, commands
 and URLs for a call (section 4)."""
+import functools
 import re
 
 BASES = tuple("cwd workdir working_directory workingdirectory working_dir dir_path repo_path".split())
@@ -27,8 +28,11 @@ PLACE_WORDS = set(("path paths file files filename dir dirs directory folder roo
 START_WORDS = set("cwd dir directory folder workdir root workspace location".split())
 
 
+LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
 def ascii_lower(text):
-    return "".join(chr(ord(char) + 32) if "A" <= char <= "Z" else char for char in text)
+    return text.translate(LOWER)
 
 
 def folded(name):
@@ -36,6 +40,7 @@ def folded(name):
     return ascii_lower(name).replace("\u212a", "k").replace("\u017f", "s")
 
 
+@functools.lru_cache(4096)
 def words(name):
     """The words of an argument's name, in lower case."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)

@@ -115,8 +115,10 @@ class Policy:
             ways = readings.readings(call, self, world)
         except readings.OverLimit:
             return default_deny(calls.OVER_LIMIT)
-        strictest = None
+        strictest, each_once = None, {}
         for way in ways:
+            each_once.setdefault((way.path, id(way.command), way.host, way.aside), way)
+        for way in each_once.values():
             decision = self.evaluate(call, way, approvals, now)
             if decision is not None and \
                     (strictest is None or STRICTNESS[decision["kind"]] > STRICTNESS[strictest["kind"]]):
