@@ -135,7 +135,7 @@ class _Aside:
         self.texts(others + ([filled] if filled is not None else []), True)
         tool = names.ascii_lower(self.maker.call.tool)
         if leaf.is_base or tool in NO_TREE_TOOLS or \
-                any(self.maker.mine.takes_away("tree", name) for name in leaf.under):
+                self.maker.mine.takes_away("tree", leaf.under[0]):
             return
         for each in [text] + others + ([filled] if filled is not None else []):
             for form in self.all_forms(each) + self.joined(each):

@@ -54,6 +54,7 @@ static void build(void)
     tree_link("d/e/here", ".");
     tree_link("d/e/parent", "..");
     tree_link("to-file", "d/f");
+    tree_link("to-up", "d/up");
     tree_link("dangling", "d/absent/x");
     tree_link("dangling-abs", "$/no/where");
     tree_link("root", "/");
@@ -229,6 +230,15 @@ static void steps(void)
     CHECK(resolve("d/absent/x/../..", PATH_KERNEL) != NULL && r.exists && r.step_count == depth - 1);
     CHECK(r.steps[r.step_count - 1].directory);
     CHECK(resolve("d/up/v", PATH_KERNEL) != NULL && r.link_len == 0);
+    CHECK(resolve("d/up/./", PATH_KERNEL) != NULL && r.link_len == strlen(tree_root) + 5);
+    CHECK(resolve("d/up/./..", PATH_KERNEL) != NULL && r.link_len == 0);
+    CHECK(resolve("to-up/.", PATH_KERNEL) != NULL && r.link_len == strlen(tree_root) + 6);
+    path_resolve(&r, tree_slice("$/d/up"), SLICE("."), PATH_KERNEL);
+    CHECK(r.readable && r.link_len == strlen(tree_root) + 5);
+    path_resolve(&r, tree_slice("$/d/up"), SLICE("v"), PATH_KERNEL);
+    CHECK(r.readable && r.link_len == 0);
+    CHECK(path_is_here(SLICE("")) && path_is_here(SLICE("././/")) && !path_is_here(SLICE("..")) &&
+          !path_is_here(SLICE("./a")));
     CHECK(resolve("d/up//", PATH_KERNEL) != NULL && r.link_len == strlen(tree_root) + 5);
     CHECK(memcmp(r.link + strlen(tree_root), "/d/up", 5) == 0);
     CHECK(resolve("dangling", PATH_KERNEL) != NULL && !r.exists && r.step_count == depth - 1);
