@@ -176,8 +176,11 @@ bool view_make(struct view *ret_view, const struct view_options *options, struct
 {
     *ret_view = (struct view){0};
     arena_init(&ret_view->arena, VIEW_BYTES);
-    bool ok = view_add(ret_view, VIEW_HIDDEN, options->state_dir, "the gate's own state") &&
-              add_writable(ret_view, options) && view_add_sockets(ret_view, options);
+    bool ok =
+        view_add(ret_view, VIEW_HIDDEN, options->state_dir, "the gate's own state") &&
+        (options->gate_socket.ptr == NULL || view_add(ret_view, VIEW_KEPT, options->gate_socket,
+                                                      "a broker outside judges here; it takes no answers")) &&
+        add_writable(ret_view, options) && view_add_sockets(ret_view, options);
     if (!ok) {
         buf_text(ret_error, "no memory");
     }

@@ -39,7 +39,8 @@ struct view_options {
     const struct path_base *base;
     const struct slice *writable; /* absolute, canonical: the working directory and what --write names */
     size_t writable_count;
-    struct slice state_dir; /* of the gate: always hidden */
+    struct slice state_dir;   /* of the gate: always hidden */
+    struct slice gate_socket; /* where a broker outside judges: seen all the same; ptr NULL: none */
 };
 
 /* Works the view out. False with a line for people in ret_error. */

@@ -24,7 +24,6 @@ bool view_add_sockets(struct view *view, const struct view_options *options)
 {
     char run[64], *line = NULL;
     size_t size = 0;
-    (void)options;
     snprintf(run, sizeof(run), "/run/user/%u", (unsigned)geteuid());
     bool ok = access(run, F_OK) != 0 || view_add(view, VIEW_HIDDEN, slice_of(run), "other programs' sockets");
     FILE *file = fopen("/proc/net/unix", "re");
@@ -32,7 +31,7 @@ bool view_add_sockets(struct view *view, const struct view_options *options)
         char *path = strchr(line, '/');
         if (path != NULL) {
             path[strcspn(path, "\n")] = '\0';
-            ok = !counts(path) ||
+            ok = !counts(path) || slice_eq(slice_of(path), options->gate_socket) ||
                  view_add(view, VIEW_HIDDEN, slice_of(path), "a socket that a program outside listens on");
         }
     }

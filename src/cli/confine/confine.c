@@ -6,19 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "broker/broker.h"
 #include "cli/commands.h"
 #include "cli/confine/confine.h"
 #include "cli/libexec.h"
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate confine [--write DIR]... [--no-net] [--policy [TIER=]FILE]... -- COMMAND [ARG...]\n"
+    "usage: callgate confine [--gate SOCKET] [--write DIR]... [--no-net] [--policy [TIER=]FILE]... -- "
+    "COMMAND "
+    "[ARG...]\n"
     "       callgate confine --print [--write DIR]...\n\n"
     "Runs COMMAND in a view of the system that the policy makes: places to which every call is denied are "
     "not there,\n"
     "only the working directory and what --write names can be written, /tmp, /dev and /proc are its own, and "
     "the\n"
     "gate's state is out of reach. No root is needed.\n\n"
+    "  --gate SOCKET a broker outside judges there ('callgate serve'), for the hooks and gates inside that "
+    "name it\n"
+    "                with --gate; it is started when none is there\n"
     "  --write DIR   DIR can be written, too\n"
     "  --no-net      no network\n"
     "  --print       says what is hidden, writable and read-only, and what the kernel does not enforce\n\n"
@@ -57,6 +63,7 @@ static bool make_view(struct options *options, const struct confine_options *own
         .policy = policy,
         .base = &options->base,
         .state_dir = slice_of(options->state_dir),
+        .gate_socket = own->gate != NULL ? slice_of(own->gate) : (struct slice){0},
     };
     buf_init(&error, 64u << 10);
     bool ok = policy != NULL && find_writable(options, own, &options->arena, &wanted);
@@ -110,9 +117,44 @@ static int print_view(struct options *options, const struct confine_options *own
     return code;
 }
 
-static int start(struct options *options, const struct confine_options *own)
+static void say_line(const char *line)
+{
+    say("%s", line);
+}
+
+/* The absolute name of the socket at which a broker judges, started if none is there, so that its other socket is there to
+ * be hidden. False after saying why not. */
+static bool find_broker(struct options *options, struct confine_options *own)
+{
+    char real[PATH_MAX];
+    struct buf error;
+    const struct broker_client_options client = {
+        .socket = own->gate, .starts = true, .state_dir = options->state_dir, .base = options->base};
+    const struct gate_options surface = {
+        .surface = "confine", .state_dir = options->state_dir, .say = say_line};
+    buf_init(&error, (size_t)1 << 20);
+    struct gate *gate = broker_connect(&client, &surface, &error);
+    bool ok = gate != NULL && realpath(own->gate, real) != NULL;
+    gate_close(gate);
+    if (!ok) {
+        say("no broker judges at %s: %.*s", own->gate, SLICE_FMT(buf_slice_of(&error)));
+    } else if (strncmp(real, "/tmp/", 5) == 0) {
+        say("%s cannot be seen inside, because /tmp is private there: let the broker listen elsewhere", real);
+        ok = false;
+    } else {
+        own->gate = arena_copy(&options->arena, slice_of(real)).ptr;
+        ok = own->gate != NULL;
+    }
+    buf_finish(&error);
+    return ok;
+}
+
+static int start(struct options *options, struct confine_options *own)
 {
     struct view view;
+    if (own->gate != NULL && !find_broker(options, own)) {
+        return EXIT_UNABLE;
+    }
     char **words = confine_words(options, own, &view);
     if (words == NULL) {
         return EXIT_UNABLE;
@@ -132,9 +174,10 @@ static int run(int argc, char **argv)
         {"write", OPTION_LIST, &own.writable},
         {"print", OPTION_FLAG, &print},
         {"no-net", OPTION_FLAG, &own.private_network},
+        {"gate", OPTION_VALUE, &own.gate},
     };
     int code = options_read(&options, &command_confine, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            specs, 3);
+                            specs, 4);
     if (code != -1) {
         return code;
     }

@@ -8,6 +8,7 @@
 struct confine_options {
     const struct cli_command *command; /* for messages */
     struct option_list writable;       /* directories beside the working directory and the roots */
+    const char *gate;                  /* a broker's judging socket; NULL: none */
     bool private_network;
 };
 
