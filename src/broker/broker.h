@@ -28,6 +28,10 @@ struct broker_options {
     int socket_fd;         /* >= 0: listens already (a service manager's) */
     enum journal_fsync fsync;
     bool journal_optional, no_weakening, observe;
+    uint64_t journal_max_size; /* as for a gate, for all clients */
+    const char *notify;
+    const char *const *words; /* what makes another broker of this one: kept, for whoever starts it again */
+    size_t word_count;
     uint32_t idle_ms;                  /* ends when nobody has been connected for so long; 0: never */
     broker_add_built_in *add_built_in; /* may be NULL */
     void (*say)(const char *line);
@@ -38,7 +42,8 @@ MUST_USE int broker_serve(const struct broker_options *options, struct buf *ret_
 
 struct broker_client_options {
     const char *socket;
-    bool starts;           /* start a broker when none listens there */
+    bool starts; /* start a broker when none listens there, with what the last one of this state directory was
+                              started with; only at that one's socket, or at the directory's own, gate.sock */
     const char *state_dir; /* for the one that is started */
     struct path_base base; /* must outlive the gate */
     struct slice project;  /* whose steering files are protected; ptr NULL: none */
@@ -49,6 +54,13 @@ struct broker_client_options {
  * tells_authored, brief and say count. NULL with lines for people. */
 MUST_USE struct gate *broker_connect(const struct broker_client_options *options,
                                      const struct gate_options *gate_options, struct buf *ret_error);
+
+/* Appends what is known of a state directory's broker, running or not: {"pid","protocol","started","version","socket",
+ * "words","running","listens"}, or null when there never was one. */
+MUST_USE bool broker_write_status(struct buf *buf, const char *state_dir);
+
+/* Whether a broker answers at a socket, and is of this protocol. False with a message. */
+MUST_USE bool broker_answers(const char *socket, struct buf *ret_error);
 
 /* A person's answer by way of the approving socket, as the user who runs this. Appends what became of it, as JSON:
  * {"result","code","state","given","needed","scope","ended":[CODE…]}. False with a message. */

@@ -31,7 +31,7 @@ struct remote {
     struct broker_client_options options;
     char *socket, *state_dir; /* kept */
     const char *surface;
-    bool named, unnamed_refused, brief;
+    bool named, unnamed_refused, tells_refusals;
     unsigned readings_flags;
     void (*say)(const char *line);
     struct path_base base; /* where the paths of calls start */
@@ -191,6 +191,7 @@ static void write_hello(struct remote *r)
     put_text(&r->out, r->options.project);
     put_text(&r->out, r->options.protect != NULL ? slice_of(r->options.protect) : (struct slice){0});
     put_u8(&r->out, r->unnamed_refused && !r->named);
+    put_u8(&r->out, r->tells_refusals);
     put_u32(&r->out, r->readings_flags);
     put_base(&r->out, &r->options.base);
     frame_end(&r->out, began);
@@ -249,10 +250,22 @@ static bool connect_now(struct remote *r, struct buf *ret_error)
     return greet(r, ret_error);
 }
 
+/* Whether the other end is closed, without waiting and without taking anything. */
+static bool has_ended(int fd)
+{
+    char byte;
+    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 /* Whether a broker is there. One that was lost is looked for again, not with every call. */
 static bool ready(struct remote *r)
 {
     struct buf error;
+    if (r->fd >= 0 && has_ended(r->fd)) {
+        hang_up(r); /* started anew, maybe: then this call need not be the price */
+        r->tried_ns = 0;
+    }
     if (r->fd >= 0) {
         return true;
     }
@@ -583,6 +596,7 @@ struct gate *broker_connect(const struct broker_client_options *options,
     r->named = gate_options->server.ptr != NULL;
     r->unnamed_refused = gate_options->must_name_server;
     r->readings_flags = gate_options->readings_flags;
+    r->tells_refusals = gate_options->tell_refusals;
     r->say = gate_options->say;
     bool reached = connect_now(r, ret_error);
     if (reached) {
@@ -592,6 +606,36 @@ struct gate *broker_connect(const struct broker_client_options *options,
         finish(r);
     }
     return gate;
+}
+
+/* ---- Asking without a gate ---- */
+
+static bool hello_only(struct remote *r, struct fields *ret_fields)
+{
+    r->surface = "";
+    r->options.base = (struct path_base){.cwd = SLICE("/"), .home = SLICE("/")};
+    r->fd = address_connect(r->socket);
+    buf_reset(&r->out);
+    size_t began = frame_begin(&r->out, FRAME_HELLO);
+    buf_bytes(&r->out, BROKER_MAGIC, sizeof(BROKER_MAGIC) - 1);
+    put_u32(&r->out, BROKER_VERSION);
+    frame_end(&r->out, began);
+    return r->fd >= 0 && exchange(r, FRAME_WELCOME, ANSWER_MS, ret_fields);
+}
+
+bool broker_answers(const char *socket, struct buf *ret_error)
+{
+    const struct broker_client_options options = {.socket = socket,
+                                                  .base = {.cwd = SLICE("/"), .home = SLICE("/")}};
+    struct remote *r = create(&options);
+    if (r == NULL) {
+        buf_text(ret_error, "no memory");
+        return false;
+    }
+    r->surface = "";
+    bool ok = connect_now(r, ret_error);
+    finish(r);
+    return ok;
 }
 
 /* ---- People ---- */
@@ -606,17 +650,9 @@ bool broker_vote(const char *socket, const struct vote *vote, struct buf *ret_js
         buf_text(ret_error, "no memory");
         return false;
     }
-    r->surface = "";
-    r->options.base = (struct path_base){.cwd = SLICE("/"), .home = SLICE("/")};
-    r->fd = address_connect(r->socket);
-    buf_reset(&r->out);
-    size_t began = frame_begin(&r->out, FRAME_HELLO);
-    buf_bytes(&r->out, BROKER_MAGIC, sizeof(BROKER_MAGIC) - 1);
-    put_u32(&r->out, BROKER_VERSION);
-    frame_end(&r->out, began);
-    if (r->fd >= 0 && exchange(r, FRAME_WELCOME, ANSWER_MS, &fields)) {
+    if (hello_only(r, &fields)) {
         buf_reset(&r->out);
-        began = frame_begin(&r->out, FRAME_VOTE);
+        size_t began = frame_begin(&r->out, FRAME_VOTE);
         put_text(&r->out, vote->code);
         put_u8(&r->out, vote->yes);
         put_u8(&r->out, (uint8_t)vote->scope);

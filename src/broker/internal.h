@@ -14,7 +14,8 @@
 #define CLIENT_HELD_MOST   1024u              /* calls that wait for people, of one connection */
 #define CLIENT_QUEUE_MOST  ((size_t)64 << 20) /* bytes that a client does not read */
 #define HELLO_MS           10000 /* how long a client may take to say who it is, or to end a frame */
-#define POLICIES_MOST      64u   /* compiled policies that nobody uses any more are dropped beyond this */
+#define SERVER_SIGNALS     4u
+#define POLICIES_MOST      64u /* compiled policies that nobody uses any more are dropped beyond this */
 
 /* ---- address.c ---- */
 
@@ -90,10 +91,11 @@ struct client {
     struct peer peer;
     bool approves; /* at the approving socket */
     bool greeted, closing;
-    bool staged;        /* events of its are staged that have no answer */
-    bool unrecorded;    /* such events could not be written: its next commit hears of it */
-    struct buf in, out; /* what is not a whole frame yet; what is to be written */
-    uint64_t since_ms;  /* since when it owes the rest of a frame, or its hello */
+    bool tells_refusals; /* what people say of a refusal goes to its agent */
+    bool staged;         /* events of its are staged that have no answer */
+    bool unrecorded;     /* such events could not be written: its next commit hears of it */
+    struct buf in, out;  /* what is not a whole frame yet; what is to be written */
+    uint64_t since_ms;   /* since when it owes the rest of a frame, or its hello */
     struct shared_policy *policy;
     char *texts; /* of `base` */
     struct path_base base;
@@ -120,7 +122,7 @@ struct server {
     uv_loop_t loop;
     uv_pipe_t listeners[2]; /* judging, approving */
     uv_timer_t tick;
-    uv_signal_t signals[3];
+    uv_signal_t signals[SERVER_SIGNALS];
     struct client *first;
     size_t client_count;
     uint64_t alone_ms; /* since when nobody is connected */
@@ -133,6 +135,24 @@ struct server {
 bool server_other_waits(const struct server *server, const struct client *client, int64_t number);
 /* Sends what is in client->out. */
 void server_send(struct client *client);
+
+/* ---- record.c: what the broker of a state directory was started with ---- */
+
+#define SERVE_LOCK   "serve.lock" /* locked as long as it lives */
+#define SERVE_RECORD "serve.json"
+
+/* Owns its texts. */
+struct serve_record {
+    struct arena arena;
+    bool there;
+    const char *socket;
+    const char **words;
+    size_t count;
+};
+MUST_USE bool serve_record_write(int dir, const struct broker_options *options, struct buf *ret_error);
+/* False when there is one that cannot be read. */
+MUST_USE bool serve_record_read(struct serve_record *ret_record, const char *state_dir);
+void serve_record_finish(struct serve_record *record);
 
 /* ---- start.c ---- */
 

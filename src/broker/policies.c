@@ -104,6 +104,8 @@ static struct shared_policy *load(struct policies *policies, const struct policy
         .base = policy->base,
         .readings_flags = key->readings_flags,
         .fsync = options->fsync,
+        .journal_max_size = options->journal_max_size,
+        .notify = options->notify,
         .journal_optional = options->journal_optional,
         .no_weakening = options->no_weakening,
         .observe = options->observe && !gate_enforced_since(options->state_dir, policies->started_ms),

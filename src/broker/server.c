@@ -16,7 +16,6 @@
 
 #define BACKLOG   1024
 #define READ_MOST ((size_t)64 << 10)
-#define LOCK_FILE "serve.lock"
 
 /* ---- Clients ---- */
 
@@ -220,7 +219,7 @@ static void end(struct server *server)
     for (size_t i = 0; i < 2; i++) {
         close_handle((uv_handle_t *)&server->listeners[i]);
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SERVER_SIGNALS; i++) {
         close_handle((uv_handle_t *)&server->signals[i]);
     }
     close_handle((uv_handle_t *)&server->tick);
@@ -240,11 +239,24 @@ static void on_tick(uv_timer_t *timer)
     }
 }
 
+static void rotate(struct server *server)
+{
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    if (!gate_rotate(server->own->gate, &error) && server->options->say != NULL) {
+        buf_byte(&error, '\0');
+        server->options->say(buf_ok(&error) ? error.ptr : "the journal cannot be rotated");
+    }
+    buf_finish(&error);
+}
+
 static void on_signal(uv_signal_t *handle, int number)
 {
     struct server *server = handle->data;
     if (number == SIGHUP) {
         policies_reload(&server->policies);
+    } else if (number == SIGUSR1) {
+        rotate(server);
     } else {
         end(server);
     }
@@ -279,7 +291,7 @@ static void raise_descriptors(void)
 static int lock_state(const char *state_dir, struct buf *ret_error)
 {
     int dir = state_open(state_dir, ret_error);
-    int lock = dir < 0 ? -1 : openat(dir, LOCK_FILE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int lock = dir < 0 ? -1 : openat(dir, SERVE_LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (dir >= 0 && (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0)) {
         buf_printf(ret_error, "%s: %s", state_dir,
                    lock >= 0 && errno == EWOULDBLOCK ? "a broker serves this state directory already"
@@ -325,17 +337,27 @@ static bool listen_both(struct server *server, struct buf *ret_error)
     return done;
 }
 
+static bool keep_record(const struct broker_options *options, struct buf *ret_error)
+{
+    int dir = state_open(options->state_dir, ret_error);
+    bool kept = dir >= 0 && serve_record_write(dir, options, ret_error);
+    if (dir >= 0) {
+        close(dir);
+    }
+    return kept;
+}
+
 static bool start(struct server *server, struct buf *ret_error)
 {
     const struct broker_options *options = server->options;
-    static const int numbers[3] = {SIGHUP, SIGTERM, SIGINT};
+    static const int numbers[SERVER_SIGNALS] = {SIGHUP, SIGUSR1, SIGTERM, SIGINT};
     for (size_t i = 0; i < 2; i++) {
         (void)uv_pipe_init(&server->loop, &server->listeners[i], 0);
         server->listeners[i].data = server;
     }
     (void)uv_timer_init(&server->loop, &server->tick);
     server->tick.data = server;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SERVER_SIGNALS; i++) {
         (void)uv_signal_init(&server->loop, &server->signals[i]);
         server->signals[i].data = server;
         (void)uv_signal_start(&server->signals[i], on_signal, numbers[i]);
@@ -351,7 +373,7 @@ static bool start(struct server *server, struct buf *ret_error)
     server->policies = (struct policies){
         .options = options, .ledger = server->ledger, .say = tell, .started_ms = clock_wall_ms()};
     server->own = server->people != NULL ? policies_take(&server->policies, &own, ret_error) : NULL;
-    return server->own != NULL && listen_both(server, ret_error) &&
+    return server->own != NULL && listen_both(server, ret_error) && keep_record(options, ret_error) &&
            uv_timer_start(&server->tick, on_tick, BROKER_TICK_MS, BROKER_TICK_MS) == 0;
 }
 

@@ -74,6 +74,7 @@ static bool take_terms(struct client *client, struct fields *fields, struct buf 
     key.project = take_text(fields);
     struct slice protect = take_text(fields);
     key.unnamed = take_bool(fields);
+    client->tells_refusals = take_bool(fields);
     key.readings_flags = take_u32(fields);
     struct path_base base = take_base(fields, &client->arena);
     if (!fields_end(fields)) {
@@ -287,6 +288,7 @@ static bool on_judge(struct client *client, struct fields *fields)
         return false;
     }
     gate_start_from(client->policy->gate, &base);
+    gate_tell_refusals(client->policy->gate, client->tells_refusals);
     struct outcome outcome = judge(client, &call, input, has_prior ? &prior : NULL, wanted, may_hold);
     answer_outcome(client, outcome);
     gate_start_from(client->policy->gate, &client->policy->base); /* the frame's goes */

@@ -130,6 +130,25 @@ bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_n
     return true;
 }
 
+bool option_size(const char *text, uint64_t least, uint64_t *ret_size)
+{
+    char digits[16];
+    size_t len = strspn(text, "0123456789");
+    const char *unit = len > 0 && text[len] != '\0' ? strchr("KMG", text[len]) : "";
+    int64_t number = 0;
+    if (len >= sizeof(digits) || unit == NULL || (text[len] != '\0' && text[len + 1] != '\0')) {
+        return false;
+    }
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    unsigned shift = text[len] == 'K' ? 10 : text[len] == 'M' ? 20 : text[len] == 'G' ? 30 : 0;
+    if (!option_number(digits, 1, INT64_MAX >> 30, &number) || (uint64_t)number << shift < least) {
+        return false;
+    }
+    *ret_size = (uint64_t)number << shift;
+    return true;
+}
+
 static bool list_add(struct option_list *list, const char *item)
 {
     const char **items = realloc(list->items, (list->count + 1) * sizeof(*items));

@@ -57,6 +57,10 @@ void options_finish(struct options *options);
 /* A whole number within a range, or false. */
 bool option_number(const char *text, int64_t least, int64_t most, int64_t *ret_number);
 
+/* A size in bytes, with K, M or G behind it for powers of 1,024, of `least` bytes at least; or false. */
+bool option_size(const char *text, uint64_t least, uint64_t *ret_size);
+#define JOURNAL_SIZE_LEAST 65536u
+
 /* Without --policy, the standard places stand in. False after saying where, when no file is at any of them.
  */
 MUST_USE bool options_standard_places(const struct cli_command *command, struct options *options);

@@ -130,6 +130,11 @@ void gate_start_from(struct gate *gate, const struct path_base *base)
     gate->calls = *base;
 }
 
+void gate_tell_refusals(struct gate *gate, bool tells)
+{
+    gate->options.tell_refusals = tells;
+}
+
 bool gate_commit(struct gate *gate)
 {
     if (gate->door != NULL) {

@@ -82,6 +82,10 @@ bool gate_is_movable(const struct gate *gate);
 MUST_USE bool gate_servers(struct gate *gate, struct arena *arena, struct slice **ret_names,
                            size_t *ret_count);
 
+/* From now on the reason that a person gave for a refusal is told to the agent, or not: for a gate whose calls are of
+ * several surfaces. */
+void gate_tell_refusals(struct gate *gate, bool tells);
+
 /* ---- Judging ---- */
 
 /* What kind of denial it is: all that an agent may be told of it, besides `tell`. SPEC.md section 10. */

@@ -14,6 +14,7 @@ struct source_file {
     enum tier tier;
     bool at_tier;
     bool optional;    /* a standard place: may be missing */
+    bool no_policy;   /* rules that came along with a hook: alone they are no policy */
     const char *text; /* the document itself, part of the program; `path` is its name. NULL: a file */
 };
 

@@ -74,6 +74,7 @@ MUST_USE enum uninstall_result uninstall_hook(const struct install_options *opti
 struct recorded_place {
     const struct host *host;
     const char *settings; /* absolute */
+    const char *protect;  /* the file of the rules that came along; NULL: none */
 };
 
 /* The places of all records; lives in the arena. False without memory, or with a message when the directory cannot be

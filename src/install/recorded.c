@@ -68,14 +68,18 @@ static bool take_record(void *context, const char *name, struct slice text)
     json_init(&doc);
     const struct json_value *root = json_parse(&doc, text, &options, &error) ? json_root(&doc) : NULL,
                             *host = json_get(&doc, root, "host"),
-                            *settings = json_get(&doc, root, "settings");
+                            *settings = json_get(&doc, root, "settings"),
+                            *protect = json_get(&doc, root, "protect");
     if (json_is(host, JSON_STRING) && json_is(settings, JSON_STRING)) {
         struct slice host_name = arena_copy(f->arena, json_str(host));
         struct recorded_place place = {
             .host = host_name.ptr != NULL ? host_find(host_name.ptr) : NULL,
             .settings = arena_copy(f->arena, json_str(settings)).ptr,
         };
-        ok = host_name.ptr != NULL && place.settings != NULL && f->count < PLACES_MOST;
+        bool protects = json_is(protect, JSON_STRING);
+        place.protect = protects ? arena_copy(f->arena, json_str(protect)).ptr : NULL;
+        ok = (!protects || place.protect != NULL) && host_name.ptr != NULL && place.settings != NULL &&
+             f->count < PLACES_MOST;
         if (ok && place.host != NULL && place.settings[0] == '/') {
             f->list[f->count++] = place;
         }

@@ -76,7 +76,7 @@ def text(value):
 
 
 def hello(version=1):
-    return frame(1, b"callgate" + struct.pack("<I", version) + text(b"run") + text(None) + text(None) + b"\0" +
+    return frame(1, b"callgate" + struct.pack("<I", version) + text(b"run") + text(None) + text(None) + b"\0\0" +
                  struct.pack("<I", 0) + text(b"/tmp") + text(b"/root") + text(b"") + struct.pack("<I", 0))
 
 
@@ -327,23 +327,121 @@ def test_disk_full():
     b.close()
 
 
+def peer_of(path):
+    with connect(path) as s:
+        return struct.unpack("3i", s.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]
+
+
+def end_peer(path):
+    pid = peer_of(path)
+    os.kill(pid, signal.SIGTERM)
+    wait_for("its end", lambda: not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().split(") ")[1][0] == "Z")
+
+
 def test_started_on_demand():
+    """One broker at most; with the options of the last, and never with a policy that nobody chose."""
     with Folder() as f:
-        home = os.path.join(f.path, "home")
-        os.makedirs(home + "/.config/callgate")
-        sock = os.path.join(f.path, "d.sock")
-        processes = [subprocess.Popen([CALLGATE, "hook", "claude-code", "--gate", sock, "--state", f.state],
-                                      stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(8)]
-        message = json.dumps({"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": "rm",
-                              "tool_input": {}})
-        outs = [p.communicate(message, timeout=30)[0] for p in processes]
+        def hooks(sock, count=1, tool="rm"):
+            processes = [subprocess.Popen([CALLGATE, "hook", "claude-code", "--gate", sock, "--state", f.state],
+                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                         for _ in range(count)]
+            message = json.dumps({"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": tool,
+                                  "tool_input": {}})
+            return [p.communicate(message, timeout=30)[0] for p in processes]
+
+        own, elsewhere = os.path.join(f.state, "gate.sock"), os.path.join(f.path, "d.sock")
+        os.mkdir(f.state, 0o700)
+        check("at a place that is not the state directory's none is started, and the call is denied",
+              "deny" in hooks(elsewhere)[0] and not os.path.exists(elsewhere))
         # There may be a policy of this user or none: either way each is answered, and one broker at most was started.
+        outs = hooks(own, 8)
         check("all are answered", all(o == "" or "deny" in o for o in outs), outs)
         done = subprocess.run(["fuser", f.state + "/serve.lock"], capture_output=True, text=True)
         check("one broker at most", len(done.stdout.split()) <= 1, done.stdout)
         for pid in done.stdout.split():
             os.kill(int(pid), signal.SIGTERM)
             wait_for("its end", lambda: not os.path.exists(f"/proc/{pid}"))
+
+        # One with a policy of its own, and another place; it is killed.
+        policy = f.write("p.json", POLICY)
+        first = subprocess.Popen([CALLGATE, "serve", "--policy", os.path.basename(policy), "--state", f.state, "--gate", elsewhere,
+                                  "--quiet", "--journal-max-size", "64K"], cwd=f.path)
+        wait_for("the broker", lambda: os.path.exists(elsewhere) and hooks(elsewhere, tool="ls") == [""])
+        first.kill()
+        first.wait(timeout=20)
+        outs = hooks(elsewhere, 4) + hooks(elsewhere, 4, "ls")
+        check("the one that clients start has its policy", ["deny" in o for o in outs] == [True] * 4 + [False] * 4, outs)
+        check("and is another process", peer_of(elsewhere) != first.pid)
+        status = json.loads(run("status", "--json", "--state", f.state, code=0).stdout)
+        check("status tells of it", status["broker"]["running"] and status["broker"]["listens"] and
+              status["broker"]["socket"] == elsewhere and status["broker"]["pid"] == peer_of(elsewhere) and
+              status["broker"]["words"][:2] == ["--policy", policy], status["broker"])
+        said = run("status", "--state", f.state, code=0).stdout
+        check("for people, too", f"socket   {elsewhere}" in said and "version 0." in said, said)
+        end_peer(elsewhere)
+        said = run("status", "--state", f.state, code=0).stdout
+        check("and that it has ended", "No broker runs" in said and elsewhere in said, said)
+        with open(os.path.join(f.state, "serve.json"), "w") as file:
+            file.write("{")
+        check("what it was started with cannot be told: none is started", "deny" in hooks(elsewhere, tool="ls")[0] and
+              "deny" in hooks(own, tool="ls")[0])
+
+
+def test_options_of_a_gate():
+    """What `run` has, the broker has for all: a program that is told, a journal that rotates."""
+    notify = Folder().__enter__()
+    told = os.path.join(notify.path, "told")
+    program = notify.write("tell", f"#!/bin/sh\ncat >> {told}\n")
+    os.chmod(program, 0o755)
+    b = Broker("--journal-max-size", "64K", "--notify", program)
+    gate = b.gate("--hold-for", "30", "--tell-refusals")
+    for i in range(300):
+        gate.call("ls", {"n": i})
+    parts = [n for n in os.listdir(b.folder.state) if n.startswith("journal.jsonl.")]
+    check("the journal is rotated by its size", len(parts) > 0, os.listdir(b.folder.state))
+    b.process.send_signal(signal.SIGUSR1)
+    wait_for("a part more", lambda: len([n for n in os.listdir(b.folder.state) if n.startswith("journal.jsonl.")]) > len(parts))
+    gate.send("cp", {"n": 1})
+    code = wait_for("a request", lambda: pending(b.folder))[0]["code"]
+    wait_for("the program is told", lambda: os.path.exists(told) and code in open(told).read())
+    run("refuse", "--because", "not on a Monday", code, "--state", b.folder.state, code=0)
+    answer = gate.answer()
+    check("what a person says of a refusal is told to a client that wants it", "not on a Monday" in answer, answer)
+    for option in ("--notify", "--journal-max-size"):
+        done = run("run", "--gate", b.socket, option, "/bin/true" if option == "--notify" else "1M", "--", "true")
+        check(f"{option} is the broker's", done.returncode == 2 and "callgate serve" in done.stderr, done.stderr)
+    gate.close()
+    b.kill(signal.SIGTERM)
+    run("journal", "verify", "--state", b.folder.state, code=0, what="all parts verify")
+    b.folder.__exit__()
+    notify.__exit__()
+
+
+def test_installed_hook():
+    """`hook install --gate`, and a broker that loads what came along with it."""
+    with Folder() as f:
+        sock, settings = os.path.join(f.state, "gate.sock"), os.path.join(f.path, ".claude/settings.json")
+        policy = f.write("p.json", POLICY)
+        done = run("hook", "install", "claude-code", "--gate", sock, "--state", f.state, "--home", f.path, code=0)
+        words = json.load(open(settings))["hooks"]["PreToolUse"][0]["hooks"][0]
+        check("the hook names the broker", ["--gate", sock] == words["args"][words["args"].index("--gate"):][:2], words)
+        check("and no policy beside it", run("hook", "install", "claude-code", "--gate", sock, "--policy", policy, "--state", f.state,
+                                             "--home", f.path).returncode == 2)
+        done = run("doctor", "claude-code", "--state", f.state, "--home", f.path, "--cwd", f.path)
+        check("doctor says that no broker is there", "no broker can be reached" in done.stdout, done.stdout)
+        broker = subprocess.Popen([CALLGATE, "serve", "--policy", policy, "--state", f.state, "--home", f.path, "--quiet"])
+        wait_for("the broker", lambda: os.path.exists(sock))
+
+        def call(tool, arguments):
+            message = {"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": tool, "tool_input": arguments}
+            return subprocess.run([words["command"], *words["args"]], input=json.dumps(message), capture_output=True, text=True,
+                                  timeout=30).stdout
+        check("an allow and a deny come through", call("ls", {}) == "" and "deny" in call("rm", {}))
+        check("what protects the hook is loaded", "deny" in call("Write", {"file_path": settings, "content": "{}"}))
+        done = run("doctor", "claude-code", "--state", f.state, "--home", f.path, "--cwd", f.path)
+        check("doctor says that it answers", f"the broker at {sock} answers" in done.stdout, done.stdout)
+        broker.terminate()
+        broker.wait(timeout=20)
 
 
 def test_one_for_a_state_directory():

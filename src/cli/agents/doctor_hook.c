@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "broker/broker.h"
 #include "cli/agents/doctor_internal.h"
 #include "cli/agents/subprocess.h"
 #include "cli/commands.h"
@@ -205,6 +206,22 @@ static void check_switches(struct doctor *d, const struct install_place *place,
     }
 }
 
+/* A hook that asks a broker: is it there, and of this release? One that is not is started by the next hook. */
+static void check_broker(struct doctor *d, const char *socket)
+{
+    struct buf error, status;
+    buf_init_message(&error, 64u << 10);
+    buf_init(&status, 1u << 20);
+    if (broker_answers(socket, &error)) {
+        doctor_good(d, "the broker at %s answers", socket);
+    } else {
+        doctor_fault(d, "callgate serve, or systemctl --user start callgate.socket", "%.*s",
+                     SLICE_FMT(buf_message(&error)));
+    }
+    buf_finish(&error);
+    buf_finish(&status);
+}
+
 void doctor_check_hook(struct doctor *d, const struct install_place *place, const struct installed_hook *hook,
                        bool first)
 {
@@ -217,7 +234,14 @@ void doctor_check_hook(struct doctor *d, const struct install_place *place, cons
     bool can_run = check_program(d, hook, &line) && may_run(d, place, &tried, &line, &arena);
     if (read) {
         check_switches(d, place, hook, &line);
-        line.policy = doctor_load_hook_policy(d, &line, place->host, first);
+        if (line.a.gate != NULL && first) {
+            check_broker(d, line.a.gate);
+        }
+        if (line.a.gate == NULL) {
+            line.policy = doctor_load_hook_policy(d, &line, place->host, first);
+        } else if (first) {
+            doctor_note(d, "which policy decides is the broker's: 'callgate status' shows it");
+        }
         if (doctor_line_observes(&line)) {
             doctor_fault(d, "callgate enforce", "%s: OBSERVING: this hook denies and holds nothing",
                          hook->event->name);

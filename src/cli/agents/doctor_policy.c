@@ -51,7 +51,7 @@ bool doctor_read_line(struct doctor_line *line, struct arena *arena, const struc
         {"observe", OPTION_FLAG, &line->a.observe},  {"deadline", OPTION_VALUE, &line->a.deadline},
         {"event", OPTION_VALUE, &line->a.event},     {"fsync", OPTION_VALUE, &line->a.fsync},
         {"journal", OPTION_VALUE, &line->a.journal}, {"except-server", OPTION_LIST, &line->a.except},
-        {"protect", OPTION_VALUE, &line->a.protect},
+        {"protect", OPTION_VALUE, &line->a.protect}, {"gate", OPTION_VALUE, &line->a.gate},
     };
     char **words = arena_array(arena, hook->word_count + 1, sizeof(*words));
     if (words == NULL) {

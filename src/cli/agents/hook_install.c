@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/gate/serve.h"
 #include "install/install.h"
 
 extern char **environ;
@@ -29,6 +30,9 @@ const char hook_install_usage[] =
     "  --managed             for everybody on this machine (needs root)\n"
     "  --settings FILE       another file than the host's own\n"
     "  --dry-run             only print what would be written\n"
+    "  --gate SOCKET         a broker judges ('callgate serve'): no --policy then; it loads what protects "
+    "the\n"
+    "                        hook when it is started next\n"
     "  --no-self-protect     leave out the rules that keep the agent from writing policy, settings and\n"
     "                        state\n\n"
     "The other options of 'callgate hook' go into the command line that is installed.\n";
@@ -146,18 +150,23 @@ static bool add_protection(struct install *in)
     return kept != NULL;
 }
 
-static const char *absolute_state(struct install *in)
+static const char *absolute_name(struct install *in, const char *name)
 {
     struct buf text;
-    buf_init(&text, PATH_MAX + 1);
+    buf_init(&text, 2 * PATH_MAX);
     char cwd[PATH_MAX];
-    if (in->options.state_dir[0] != '/' && getcwd(cwd, sizeof(cwd)) != NULL) {
+    if (name[0] != '/' && getcwd(cwd, sizeof(cwd)) != NULL) {
         buf_printf(&text, "%s/", cwd);
     }
-    buf_text(&text, in->options.state_dir);
+    buf_text(&text, name);
     const char *kept = buf_ok(&text) && text.ptr[0] == '/' ? copy(in, buf_slice_of(&text)) : NULL;
     buf_finish(&text);
     return kept;
+}
+
+static const char *absolute_state(struct install *in)
+{
+    return absolute_name(in, in->options.state_dir);
 }
 
 /* What the person gave, and what the hook could not find by itself. */
@@ -180,6 +189,7 @@ static int write_words(struct install *in, const char **paths, size_t *ret_path_
     if (o->home != NULL || in->place.scope != INSTALL_SCOPE_MANAGED) {
         add_option(in, "--home", copy(in, o->base.home));
     }
+    add_option(in, "--gate", in->a.gate != NULL ? absolute_name(in, in->a.gate) : NULL);
     add_option(in, "--ask", in->a.ask);
     add_option(in, "--deadline", in->a.deadline);
     add_option(in, "--fsync", in->a.fsync);
@@ -309,7 +319,11 @@ static int install(struct install *in)
     if (in->a.deadline != NULL && !option_number(in->a.deadline, 1, 3600, &seconds)) {
         return usage_error(&command_hook, "--deadline is a number of seconds from 1 to 3600");
     }
-    int code = check_policy(in);
+    if (in->a.gate != NULL && !broker_takes(&command_hook, &in->options,
+                                            in->a.fsync != NULL || in->a.journal != NULL || in->a.observe)) {
+        return EXIT_UNABLE;
+    }
+    int code = in->a.gate != NULL ? -1 : check_policy(in);
     if (code != -1) {
         return code;
     }
@@ -410,6 +424,7 @@ int hook_install_run(int argc, char **argv)
     bool taking_out = strcmp(argv[0], "uninstall") == 0;
     const struct option_spec own[] = {
         {"ask", OPTION_VALUE, &in.a.ask},
+        {"gate", OPTION_VALUE, &in.a.gate},
         {"grant", OPTION_FLAG, &in.a.grant},
         {"observe", OPTION_FLAG, &in.a.observe},
         {"deadline", OPTION_VALUE, &in.a.deadline},

@@ -62,9 +62,8 @@ static const char usage[] =
     "signal, or 2 when it could\n"
     "not be started.\n";
 
-#define THREAD_BYTES       16
-#define HOLD_MOST_MS       86400000u
-#define JOURNAL_SIZE_LEAST 65536u
+#define THREAD_BYTES 16
+#define HOLD_MOST_MS 86400000u
 
 struct run_options {
     const char *server, *channel, *thread, *actor, *hold_for, *fsync, *journal, *journal_max_size, *outcomes;
@@ -133,27 +132,6 @@ static bool read_fsync(const char *text, enum journal_fsync *ret_mode)
     return false;
 }
 
-/* A size in bytes, with K, M or G behind it for powers of 1,024. */
-static bool read_size(const char *text, uint64_t *ret_size)
-{
-    char digits[16];
-    size_t len = strspn(text, "0123456789");
-    const char *unit = len > 0 && text[len] != '\0' ? strchr("KMG", text[len]) : "";
-    int64_t number = 0;
-    if (len >= sizeof(digits) || unit == NULL || (text[len] != '\0' && text[len + 1] != '\0')) {
-        return false;
-    }
-    memcpy(digits, text, len);
-    digits[len] = '\0';
-    unsigned shift = text[len] == 'K' ? 10 : text[len] == 'M' ? 20 : text[len] == 'G' ? 30 : 0;
-    if (!option_number(digits, 1, INT64_MAX >> 30, &number) ||
-        (uint64_t)number << shift < JOURNAL_SIZE_LEAST) {
-        return false;
-    }
-    *ret_size = (uint64_t)number << shift;
-    return true;
-}
-
 /* Fills what goes to the gate and the proxy by value. -1 or an exit code. */
 static int settle(const struct run_options *own, struct gate_options *gate, struct proxy_options *proxy)
 {
@@ -175,7 +153,8 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     if (own->outcomes != NULL && !proxy->session.outcomes_off && strcmp(own->outcomes, "on") != 0) {
         return usage_error(command, "--record-outcomes is on or off");
     }
-    if (own->journal_max_size != NULL && !read_size(own->journal_max_size, &gate->journal_max_size)) {
+    if (own->journal_max_size != NULL &&
+        !option_size(own->journal_max_size, JOURNAL_SIZE_LEAST, &gate->journal_max_size)) {
         return usage_error(command,
                            "--journal-max-size is a number of bytes, or 100K, 100M, 1G; at least 64K");
     }
@@ -404,7 +383,8 @@ static int run(int argc, char **argv)
             code = usage_error(&command_run, "name the server's command after --");
         } else if (own.gate != NULL ? !broker_takes(&command_run, &options,
                                                     own.fsync != NULL || own.journal != NULL ||
-                                                        own.no_weakening || own.confine || own.observe)
+                                                        own.no_weakening || own.confine || own.observe ||
+                                                        own.notify != NULL || own.journal_max_size != NULL)
                                     : !options_surface_places(&command_run, &options)) {
             code = EXIT_UNABLE;
         } else {

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/commands.h"
 #include "host/host.h"
+#include "install/install.h"
 
 static const char usage[] =
     "usage: callgate serve [--policy [TIER=]FILE...] [--gate SOCKET] [OPTION...]\n\n"
@@ -25,10 +27,14 @@ static const char usage[] =
     "  --observe             deny and hold nothing, only journal what would be (see 'callgate run')\n"
     "  --fsync always|batch|never, --journal required|optional\n"
     "                        as for 'callgate run', for all clients\n"
+    "  --journal-max-size N  bytes (K, M, G): a journal that would be longer is rotated (default: never)\n"
+    "  --notify PROGRAM      tell people of requests by this program, too (see 'callgate notices')\n"
     "  --state DIR           where journal and approvals live (default: ~/.local/state/callgate)\n"
     "  --cwd DIR, --home DIR what relative prefixes and ~ of its own start from\n"
     "  --quiet               say nothing on standard error once it runs\n\n"
-    "SIGHUP loads the policies again. Exit: 0 told to end, 2 could not be started.\n";
+    "SIGHUP loads the policies again; SIGUSR1 rotates the journal. A client that finds no broker starts one "
+    "with the\n"
+    "options of the last one of its state directory. Exit: 0 told to end, 2 could not be started.\n";
 
 bool broker_takes(const struct cli_command *command, const struct options *options, bool own_terms)
 {
@@ -66,7 +72,7 @@ static bool add_built_in(struct sources *sources, struct slice surface, struct s
 }
 
 struct serve_options {
-    const char *gate, *socket_fd, *idle, *fsync, *journal;
+    const char *gate, *socket_fd, *idle, *fsync, *journal, *journal_max_size, *notify;
     bool no_weakening, observe, quiet;
 };
 
@@ -93,6 +99,15 @@ static int fill(struct broker_options *broker, const struct serve_options *own)
     if (own->idle != NULL && !option_number(own->idle, 1, 86400, &idle)) {
         return usage_error(&command_serve, "--idle is a number of seconds from 1 to 86400");
     }
+    if (own->journal_max_size != NULL &&
+        !option_size(own->journal_max_size, JOURNAL_SIZE_LEAST, &broker->journal_max_size)) {
+        return usage_error(&command_serve,
+                           "--journal-max-size is a number of bytes, or 100K, 100M, 1G; at least 64K");
+    }
+    if (own->notify != NULL && own->notify[0] != '/') {
+        return usage_error(&command_serve, "--notify: name a program by its whole path");
+    }
+    broker->notify = own->notify;
     broker->socket_fd = (int)fd;
     broker->idle_ms = (uint32_t)idle * 1000;
     broker->no_weakening = own->no_weakening;
@@ -101,6 +116,108 @@ static int fill(struct broker_options *broker, const struct serve_options *own)
         return usage_error(&command_serve, "--observe needs the journal: leave out --journal optional");
     }
     return -1;
+}
+
+/* ---- What is kept of how it was started ---- */
+
+struct words {
+    struct arena *arena;
+    const char **list;
+    size_t count, most;
+    bool failed;
+};
+
+/* An option and its value, copied; nothing where the value is NULL. */
+static void keep(struct words *words, const char *name, const char *value)
+{
+    if (value == NULL) {
+        return;
+    }
+    const char *copy = arena_copy(words->arena, slice_of(value)).ptr;
+    if (copy == NULL || words->count + 2 > words->most) {
+        words->failed = true;
+        return;
+    }
+    words->list[words->count++] = name;
+    words->list[words->count++] = copy;
+}
+
+/* `[TIER=]FILE` with the file's real name: the next broker starts in another directory. */
+static void keep_policy(struct words *words, const struct source_file *file)
+{
+    char *real = realpath(file->path, NULL);
+    struct buf word;
+    buf_init(&word, 64u << 10);
+    if (file->at_tier) {
+        buf_printf(&word, "%s=", tier_name(file->tier));
+    }
+    buf_text(&word, real != NULL ? real : file->path);
+    buf_byte(&word, '\0');
+    words->failed = words->failed || !buf_ok(&word);
+    keep(words, "--policy", buf_ok(&word) ? word.ptr : NULL);
+    buf_finish(&word);
+    free(real);
+}
+
+static bool keep_words(struct broker_options *broker, struct options *options,
+                       const struct serve_options *own)
+{
+    struct words words = {.arena = &options->arena, .most = 2 * options->sources.count + 24};
+    words.list = arena_array(&options->arena, words.most, sizeof(*words.list));
+    if (words.list == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < options->sources.count; i++) {
+        keep_policy(&words, &options->sources.files[i]);
+    }
+    const char *cwd = arena_copy(&options->arena, options->base.cwd).ptr;
+    const char *home = arena_copy(&options->arena, options->base.home).ptr;
+    words.failed = words.failed || cwd == NULL || home == NULL;
+    keep(&words, "--cwd", cwd);
+    keep(&words, "--home", home);
+    keep(&words, "--fsync", own->fsync);
+    keep(&words, "--journal", own->journal);
+    keep(&words, "--journal-max-size", own->journal_max_size);
+    keep(&words, "--notify", own->notify);
+    if (own->no_weakening) {
+        words.list[words.count++] = "--no-weakening";
+    }
+    if (own->observe) {
+        words.list[words.count++] = "--observe";
+    }
+    broker->words = words.list;
+    broker->word_count = words.count;
+    return !words.failed;
+}
+
+static bool has_file(const struct sources *sources, const char *path)
+{
+    for (size_t i = 0; i < sources->count; i++) {
+        if (strcmp(sources->files[i].path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The rules that came along with hooks of this state directory: `hook install` has recorded them, and a hook that names
+ * one is denied by a broker that does not load it. */
+static bool add_protections(struct options *options)
+{
+    struct recorded_place *list = NULL;
+    size_t count = 0;
+    struct buf error;
+    buf_init_message(&error, MESSAGE_BYTES);
+    bool ok = installed_places(options->state_dir, &options->arena, &list, &count, &error);
+    for (size_t i = 0; ok && i < count; i++) {
+        const struct source_file file = {
+            .path = list[i].protect, .tier = TIER_ADMIN, .at_tier = true, .no_policy = true};
+        if (file.path != NULL && access(file.path, F_OK) == 0 && !has_file(&options->sources, file.path)) {
+            ok = sources_add_file(&options->sources, &file);
+        }
+    }
+    buf_finish(&error);
+    return ok;
 }
 
 static int serve(struct options *options, const struct serve_options *own)
@@ -124,7 +241,7 @@ static int serve(struct options *options, const struct serve_options *own)
     buf_byte(&path, '\0');
     broker.socket = own->gate != NULL ? own->gate : path.ptr;
     /* The admin's file comes before all others, as for every surface. */
-    bool ready = buf_ok(&path) &&
+    bool ready = buf_ok(&path) && keep_words(&broker, options, own) && add_protections(options) &&
                  (broker.standard_places || sources_add_places(&options->sources, &options->base, false));
     if (!ready) {
         buf_text(&error, "no memory, or the name of the state directory is too long");
@@ -147,6 +264,7 @@ static int run(int argc, char **argv)
         {"idle", OPTION_VALUE, &own.idle},       {"fsync", OPTION_VALUE, &own.fsync},
         {"journal", OPTION_VALUE, &own.journal}, {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"observe", OPTION_FLAG, &own.observe},  {"quiet", OPTION_FLAG, &own.quiet},
+        {"notify", OPTION_VALUE, &own.notify},   {"journal-max-size", OPTION_VALUE, &own.journal_max_size},
     };
     int code = options_read(&options, &command_serve, argc, argv,
                             TAKES_POLICY | TAKES_PATHS | TAKES_STATE | TAKES_NO_WORDS, specs,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "broker/broker.h"
 #include "cli/commands.h"
 #include "cli/gate/refusal_text.h"
 #include "cli/gate/standard_policies.h"
@@ -84,6 +85,43 @@ static void write_gate(struct buf *out, const struct json_doc *doc, const struct
     }
 }
 
+/* The broker: its policies stand among the gates, as the surface `serve`. */
+static void write_broker(struct buf *out, const struct options *of)
+{
+    const struct json_options options = {.max_depth = 4, .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct buf json;
+    struct json_doc doc;
+    struct json_error error;
+    buf_init(&json, 2u << 20);
+    json_init(&doc);
+    if (broker_write_status(&json, of->state_dir) &&
+        json_parse(&doc, buf_slice_of(&json), &options, &error) && json_is(json_root(&doc), JSON_OBJECT)) {
+        const struct json_value *root = json_root(&doc), *version = json_get(&doc, root, "version");
+        bool runs = json_is(json_get(&doc, root, "running"), JSON_TRUE);
+        bool listens = json_is(json_get(&doc, root, "listens"), JSON_TRUE);
+        buf_text(out, runs ? "broker " : "No broker runs; the last one was of version ");
+        write_string(out, &doc, root, runs ? "pid" : "version");
+        buf_text(out, runs ? "  version " : ", at ");
+        write_string(out, &doc, root, runs ? "version" : "socket");
+        if (runs) {
+            buf_text(out, "  since ");
+            write_string(out, &doc, root, "started");
+            buf_text(out, "\n    socket   ");
+            write_string(out, &doc, root, "socket");
+            buf_text(out, listens ? "\n" : "  (DOES NOT LISTEN: start it anew)\n");
+        } else {
+            buf_text(out, listens ? " (a service manager listens there)\n"
+                                  : "; a client that needs it starts it\n");
+        }
+        if (runs && (!json_is(version, JSON_STRING) || !slice_is(json_str(version), CALLGATE_VERSION))) {
+            buf_text(out, "    it is of another release than this program (" CALLGATE_VERSION
+                          "): start it anew\n");
+        }
+    }
+    json_finish(&doc);
+    buf_finish(&json);
+}
+
 /* Hooks and gates that were written with --observe, whether they run or not. */
 static void write_observers(struct buf *out, const struct options *of, bool json)
 {
@@ -127,6 +165,7 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting,
             write_gate(out, &doc, v);
         }
     }
+    write_broker(out, of);
     write_observers(out, of, false);
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
     if (missing->seq > 0) {
@@ -149,6 +188,10 @@ static void write_json(struct buf *out, const struct buf *gates, size_t waiting,
     if (missing->seq > 0) {
         buf_printf(out, ",\"gap\":{\"hash\":\"%s\",\"seq\":%llu}", missing->hash,
                    (unsigned long long)missing->seq);
+    }
+    buf_text(out, ",\"broker\":");
+    if (!broker_write_status(out, of->state_dir)) {
+        out->failed = true;
     }
     buf_text(out, ",\"observing\":[");
     write_observers(out, of, true);
