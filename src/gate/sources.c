@@ -338,7 +338,8 @@ static bool any_authored(const struct sources *sources, const bool *in_use, stru
 {
     size_t place = 0;
     for (size_t i = 0; i < sources->count; i++) {
-        if (is_workspace(&sources->files[i]) || sources->files[i].text != NULL || sources->files[i].no_policy) {
+        if (is_workspace(&sources->files[i]) || sources->files[i].text != NULL ||
+            sources->files[i].no_policy) {
             continue;
         }
         if (in_use[i]) {
