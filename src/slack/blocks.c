@@ -48,7 +48,7 @@ static void escape(struct buf *buf, struct slice text)
     }
 }
 
-static void append(struct buf *buf, struct slice text)
+void slack_append_text(struct buf *buf, struct slice text)
 {
     struct buf plain;
     buf_init(&plain, TEXT_BYTES);
@@ -149,10 +149,10 @@ bool slack_can_show(struct slice input)
 static void write_name(struct buf *text, const struct request *r)
 {
     if (r->server.ptr != NULL) {
-        append(text, r->server);
+        slack_append_text(text, r->server);
         buf_byte(text, '/');
     }
-    append(text, r->tool);
+    slack_append_text(text, r->tool);
 }
 
 static void write_section(struct buf *out, struct slice mrkdwn)
@@ -171,7 +171,7 @@ static void write_head(struct buf *out, const struct request *r, const char *end
     buf_printf(&text, "* %s", ended != NULL ? ended : "waits for approval");
     if (by.len > 0) {
         buf_text(&text, " by ");
-        append(&text, by);
+        slack_append_text(&text, by);
     }
     write_section(out,
                   text.len <= SLACK_SECTION_MOST ? buf_slice_of(&text) : SLICE("A call waits for approval."));
@@ -195,10 +195,10 @@ static void write_facts(struct buf *out, const struct request *r)
     struct buf text;
     buf_init(&text, TEXT_BYTES);
     buf_text(&text, "rule ");
-    append(&text, r->rule);
+    slack_append_text(&text, r->rule);
     if (r->groups.len > 0) {
         buf_text(&text, "  |  people of ");
-        append(&text, r->groups);
+        slack_append_text(&text, r->groups);
     }
     buf_printf(&text, "  |  %u of %u approvers  |  the rule's yes covers %s, for %u s  |  `%s`", r->given,
                r->needed, covers(r->scope), r->ttl_ms / 1000, r->code);
@@ -208,7 +208,7 @@ static void write_facts(struct buf *out, const struct request *r)
     if (r->paths.len > 2 && r->paths.len < SLACK_SECTION_MOST / 2) {
         buf_reset(&text);
         buf_text(&text, "paths as judged: ");
-        append(&text, r->paths);
+        slack_append_text(&text, r->paths);
         if (text.len <= SLACK_SECTION_MOST) {
             buf_text(out, ",");
             write_section(out, buf_slice_of(&text));

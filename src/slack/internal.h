@@ -32,7 +32,8 @@ struct slack {
     struct people *people;
     struct roster roster;
     struct slack_posts posts;
-    struct arena arena; /* of one look */
+    struct slack_denials *denials; /* NULL: they are not wanted */
+    struct arena arena;            /* of one look */
     struct request *waiting;
     size_t waiting_count;
 
@@ -46,6 +47,19 @@ void slack_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Reads what waits and brings the messages up to date. */
 void slack_look(struct slack *slack);
+
+/* ---- Denials (denials.c) ---- */
+
+struct slack_denials;
+
+/* Tells the operator's channel what the journal says from now on of denials and refused reloads. `state_dir` is borrowed. NULL
+ * without memory. */
+struct slack_denials *slack_denials_create(const char *state_dir);
+void slack_denials_destroy(struct slack_denials *denials);
+
+/* Reads what is new in the journal and posts it, at most one message in two seconds: a flood of denials is one message with
+ * their number. */
+void slack_denials_look(struct slack *slack);
 
 /* The request that waits under a number, or NULL. */
 const struct request *slack_waiting(const struct slack *slack, int64_t number);

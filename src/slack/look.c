@@ -156,9 +156,9 @@ static bool copy_waiting(struct slack *slack, const struct request *list, size_t
     struct request *copy = arena_array(&slack->arena, count + 1, sizeof(*copy));
     bool ok = copy != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        struct slice *const texts[] = {&copy[i].rule,   &copy[i].tool,   &copy[i].server, &copy[i].channel,
-                                       &copy[i].thread, &copy[i].actor,  &copy[i].input,  &copy[i].paths,
-                                       &copy[i].holder, &copy[i].because};
+        struct slice *const texts[] = {&copy[i].rule,   &copy[i].tool,    &copy[i].server, &copy[i].channel,
+                                       &copy[i].thread, &copy[i].actor,   &copy[i].input,  &copy[i].paths,
+                                       &copy[i].holder, &copy[i].because, &copy[i].groups};
         copy[i] = list[i];
         for (size_t k = 0; ok && k < sizeof(texts) / sizeof(texts[0]); k++) {
             if (texts[k]->ptr != NULL) {

@@ -224,6 +224,7 @@ static int run(struct slack *slack)
         int64_t now = clock_boot_ms();
         if (now - looked >= LOOK_MS || slack->look_soon) {
             slack_look(slack);
+            slack_denials_look(slack);
             looked = now;
         }
         open_if_needed(slack);
@@ -254,6 +255,10 @@ static bool open_all(struct slack *slack, const char *state_dir, const char *hom
     if (ok && base != NULL) {
         snprintf(slack->settings.base, sizeof(slack->settings.base), "%s", base);
     }
+    if (ok && slack->settings.denials[0] != '\0') {
+        slack->denials = slack_denials_create(state_dir);
+        ok = slack->denials != NULL;
+    }
     ok = ok && (slack->web = web_create(slack->settings.base, log_line)) != NULL;
     if (error.len > 0) {
         slack_say("%.*s", SLICE_FMT(buf_slice_of(&error)));
@@ -271,6 +276,7 @@ static void close_all(struct slack *slack)
     web_destroy(slack->web);
     people_close(slack->people);
     slack_posts_finish(&slack->posts);
+    slack_denials_destroy(slack->denials);
     roster_finish(&slack->roster);
     arena_finish(&slack->arena);
     slack_settings_clear(&slack->settings);

@@ -97,7 +97,9 @@ bool slack_settings_read(struct slack_settings *ret_settings, int state_dir, str
     } else if (!json_parse(&doc, buf_slice_of(&text), &options, &error)) {
         buf_printf(ret_error, "%s: %s at byte %u", SETTINGS_NAME, error.detail, error.offset);
     } else {
-        ok = take_text(&doc, "channel", ret_settings->channel, sizeof(ret_settings->channel), ret_error) &&
+        ok = (json_get(&doc, json_root(&doc), "denials") == NULL ||
+              take_text(&doc, "denials", ret_settings->denials, sizeof(ret_settings->denials), ret_error)) &&
+             take_text(&doc, "channel", ret_settings->channel, sizeof(ret_settings->channel), ret_error) &&
              take_token(&doc, "botTokenFile", "xoxb-", ret_settings->bot_token,
                         sizeof(ret_settings->bot_token), ret_error) &&
              take_token(&doc, "appTokenFile", "xapp-", ret_settings->app_token,

@@ -16,11 +16,12 @@
 
 struct slack_settings {
     char channel[64]; /* where requests go whose session is in no Slack channel */
+    char denials[64]; /* where denials and refused reloads are told; empty: nowhere */
     char bot_token[256], app_token[256];
     char base[256]; /* SLACK_API; a loopback one in tests */
 };
 
-/* Reads slack.json of the state directory: {"channel","botTokenFile","appTokenFile"}, and the tokens from
+/* Reads slack.json of the state directory: {"channel","botTokenFile","appTokenFile","denials"?}, and the tokens from
  * their files (mode 0600, this user's). False with a line for people, which never holds a token. */
 MUST_USE bool slack_settings_read(struct slack_settings *ret_settings, int state_dir, struct buf *ret_error);
 void slack_settings_clear(struct slack_settings *settings);
@@ -34,6 +35,9 @@ void slack_settings_clear(struct slack_settings *settings);
  * while it waits; then there are buttons, unless the input is too long to be shown here whole. `by`: who answered. */
 void slack_write_message(struct buf *buf, const struct request *request, const char *ended, struct slice by,
                          const char *channel, const char *thread_ts, const char *ts);
+
+/* Appends a text as it may stand in a message: printable, and no mark-up of Slack's. */
+void slack_append_text(struct buf *buf, struct slice text);
 
 /* Whether an input can be shown whole in a message. */
 bool slack_can_show(struct slice input);

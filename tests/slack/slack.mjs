@@ -192,6 +192,33 @@ const second = new Gate("C0SESSION1", "1699999999.000100");
 }
 second.stop(); gate.stop();
 check("a gate that ends withdraws", await until(() => slack.messages.every((m) => !waiting(m))), slack.messages.filter(waiting));
+{ // denials and refused reloads, to a channel of the operator's
+  program.kill();
+  await until(() => program.exitCode !== null || program.signalCode !== null);
+  const settings = path.join(state, "slack.json");
+  fs.writeFileSync(settings, JSON.stringify({ ...JSON.parse(fs.readFileSync(settings)), denials: "C0DENIALS1" }));
+  fs.writeFileSync(policy, JSON.stringify([{ id: "no", effect: "deny", match: { tool: "rm" }, reason: "gone <!here> is gone" }]));
+  const third = new Gate(), told = () => slack.messages.filter((m) => m.channel === "C0DENIALS1");
+  third.denied(third.call("rm", { secret: "ghp_" + "a".repeat(36), n: 0 }));
+  await until(() => third.denied(1));
+  start();
+  await until(() => slack.sockets.size === 1);
+  await sleep(800);
+  check("what was denied before is the journal's", told().length === 0, told());
+  third.call("rm", { secret: "ghp_" + "a".repeat(36), n: 1 });
+  check("a denial is told", await until(() => told().length === 1), log);
+  const line = told()[0]?.text ?? "";
+  check("with rule and reason, harmless", line.includes("denied rm by rule no: gone &lt;!here&gt; is gone") && line.includes("(local/"), line);
+  check("and nothing of the input", !JSON.stringify(told()).includes("ghp_"), line);
+  for (let n = 0; n < 200; n++) third.call("rm", { n });
+  await until(() => third.denied(202));
+  const more = () => told().slice(1).map((m) => (m.text.match(/denied rm/g) ?? []).length + Number(m.text.match(/and (\d+) more/)?.[1] ?? 0)).reduce((a, b) => a + b, 0);
+  check("a flood is a few messages, and none is left out", await until(() => more() === 200, 15000) && told().length <= 8, [more(), told().length]);
+  fs.writeFileSync(policy, "[");
+  execFileSync("sh", ["-c", `${callgate} reload --state ${state} || true`]);
+  check("a refused reload is told", await until(() => told().some((m) => m.text.includes("reload refused")), 15000), told().at(-1));
+  third.stop();
+}
 { // tokens
   slack.revoked = true;
   slack.cut();
