@@ -3,7 +3,7 @@
 PREFIX ?= /usr/local
 # Not every shell makes a home directory of the ~ in PREFIX=~/.local.
 override PREFIX := $(patsubst ~/%,$(HOME)/%,$(PREFIX))
-.PHONY: all deps deps-build deps-demo deps-packages demo check tidy soak bench fuzz install uninstall static deb npm wheel image \
+.PHONY: all deps deps-build deps-demo deps-packages demo minutes check tidy soak bench fuzz install uninstall static deb npm wheel image \
 	packages packages-check format clean
 
 all: deps-build build/build.ninja
@@ -26,6 +26,10 @@ demo: deps-demo build/build.ninja
 	@echo "callgate: building build/callgate"
 	@ninja -C build --quiet
 	@tools/demo.sh
+
+# docs/first-ten-minutes.md on a system of its own: tools/fresh.sh --only minutes SUITE.
+minutes: deps-demo install
+	@node tools/minutes.mjs
 
 # Everything that must hold; ends with "N passed, N failed".
 check: deps

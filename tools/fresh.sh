@@ -1,7 +1,7 @@
 #!/bin/sh
 # fresh.sh [--only COMMAND] [--user] [--keep] SUITE: what a new user meets. Makes a bare Debian system of that suite
 # (bookworm, trixie) that has git and make and nothing else, clones this checkout's last commit in it, and runs
-# `make demo` and `make check` there (with --only demo, `make demo` alone). Ends with "N passed, N failed".
+# `make demo` and `make check` there (with --only TARGET, that target alone: demo, or minutes for the first ten minutes). Ends with "N passed, N failed".
 #
 # Needs root and debootstrap. How this machine reaches package registries (apt's sources, certificates, what npm and
 # pip are told) goes along into the system, so that nothing of it has to be written here.
