@@ -29,6 +29,7 @@ struct call {
     const struct json_value
         *input;           /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
     struct slice preview; /* of an unknown input: text that people are shown; never judged */
+    bool asks_people;     /* the surface wants people's leave for this very call, whatever rule allows it */
 };
 
 enum call_result {

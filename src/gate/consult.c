@@ -226,7 +226,7 @@ struct outcome judged_consult(struct gate *gate, struct judged *judged, const st
     if (!find_candidates(gate, judged, approved, now, &candidates)) {
         return unreadable_store(gate, judged);
     }
-    if (call->input == NULL && approved != NULL &&
+    if ((call->input == NULL || call->asks_people) && approved != NULL &&
         judged_same_rule(gate->policy, judged->decision.rule, approved)) {
         judged->decision =
             (struct decision){.kind = DECISION_ALLOW, .rule = judged->decision.rule, .by_approval = true};

@@ -139,6 +139,9 @@ static struct outcome judge(struct gate *gate, const struct call *call, const st
     if (judged.decision.kind == DECISION_ALLOW && call->input == NULL) {
         ask_where_no_rule_allows(gate, &judged);
     }
+    if (judged.decision.kind == DECISION_ALLOW && call->asks_people) {
+        judged.decision = (struct decision){.kind = DECISION_REQUIRE, .cause = CAUSE_UNKNOWN_INPUT};
+    }
     if (judged.decision.kind == DECISION_ALLOW) {
         return judged_allow(gate, &judged);
     }

@@ -113,6 +113,7 @@ static void hold(struct session *s, const struct message *message, struct ids_en
     }
     entry->state = IDS_HELD;
     call->claim = *claim;
+    call->asks_people = s->maker.call.asks_people;
     call->shape = shape;
     call->deadline_ms = s->now_ms + s->options->hold_for_ms;
     send_progress(s, call);
@@ -159,6 +160,7 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
         refuse_as(s, message, RPC_INTERNAL, "no memory", text);
         return;
     }
+    s->maker.call.asks_people = message->form == CALL_FORM_TOOL && tool_list_undeclared(s, &s->maker.call);
     struct outcome outcome =
         standing == TOOL_MAY_NOT
             ? gate_deny(s->gate, &s->maker.call, SLICE("the tool is not as it was accepted (callgate tools)"))
@@ -320,6 +322,7 @@ static void settle(struct session *s, struct held_call *call)
         message.form = CALL_FORM_METHOD; /* one that --allow-method names */
     }
     if (message.kind == MESSAGE_REQUEST && call_make(&s->maker, &s->doc, &message) == NULL) {
+        s->maker.call.asks_people = call->asks_people;
         outcome = gate_judge(s->gate, &s->maker.call, &call->claim, no_code);
         s->batch.staged = true;
     }
@@ -383,6 +386,16 @@ bool session_look_at_held(struct session *s)
         s->tools_state = LIST_UNKNOWN; /* the next call asks again */
     }
     return true;
+}
+
+bool session_waits_for_list(const struct session *s)
+{
+    for (const struct held_call *call = s->held.first; call != NULL; call = call->next) {
+        if (call->parked) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void session_leave(struct session *s)

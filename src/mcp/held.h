@@ -17,7 +17,8 @@ struct held_call {
     struct held_call *prev, *next;
     struct ids_entry *entry;
     struct held claim;
-    bool parked; /* waits for the list of the server's tools, and has no claim */
+    bool asks_people; /* its call has arguments that the tool's schema does not declare */
+    bool parked;      /* waits for the list of the server's tools, and has no claim */
     enum answer_shape shape;
     struct slice raw, text; /* the line with and without its line end: behind the struct */
     struct slice token;     /* of progress, inside `text`; ptr NULL: none was asked for */

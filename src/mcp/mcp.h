@@ -23,7 +23,9 @@ struct session_options {
     uint64_t hold_for_ms;
     struct tool_book *book; /* what the server offers; NULL: it is not looked at. Stays the caller's */
     bool pinned;            /* --tools pin: a tool that nobody has accepted as it is offered is denied */
-    bool outcomes_off;      /* --record-outcomes=off: no event says how a call that ran has ended */
+    bool
+        hide_denied; /* --hide-denied: tools that no call of the session could use are not listed; needs a book */
+    bool outcomes_off;             /* --record-outcomes=off: no event says how a call that ran has ended */
     void (*say)(const char *line); /* a line for the operator (standard error); may be NULL */
 };
 

@@ -52,6 +52,7 @@ struct proxy {
     size_t left[2];    /* for the client and for the server, at the last tick */
     uint64_t moved_ms; /* when either last read some of it, or the server said something */
     unsigned drains_left;
+    bool client_done; /* no more comes from the client */
     bool leaving;     /* the client has gone, or we were told to end */
     bool server_gone; /* no more comes from the server */
     bool ending;      /* only what waits for the client is still written */
@@ -70,7 +71,8 @@ static void say(const struct proxy *p, const char *line)
 static void flow(struct proxy *p)
 {
     bool room = link_queued(p->client) <= QUEUE_CEILING;
-    link_read(p->client, !p->leaving && !p->server_gone && room && link_queued(p->server) <= QUEUE_CEILING);
+    link_read(p->client, !p->leaving && !p->client_done && !p->server_gone && room &&
+                             link_queued(p->server) <= QUEUE_CEILING);
     link_read(p->server, !p->server_gone && room);
 }
 
@@ -206,6 +208,18 @@ static void leave(struct proxy *p, uint64_t wait_ms)
     child_expect_end(&p->child, wait_ms);
 }
 
+/* The client has gone. Its calls that wait for the server's tools are judged first, once these are known. */
+static void leave_when_judged(struct proxy *p)
+{
+    if (!p->client_done || p->leaving || p->server_gone || session_waits_for_list(&p->session)) {
+        return;
+    }
+    leave(p, END_WAIT_OWING_MS);
+    if (p->session.client_ids.count == 0) {
+        child_expect_end(&p->child, END_WAIT_MS);
+    }
+}
+
 /* No more comes from the server: whoever waits for it is told. */
 static void lose_server(struct proxy *p)
 {
@@ -234,11 +248,9 @@ static void client_bytes(struct link *link)
 static void client_end(struct link *link)
 {
     struct proxy *p = link->owner;
+    p->client_done = true;
     take_client_lines(p, true);
-    leave(p, END_WAIT_OWING_MS);
-    if (p->session.client_ids.count == 0) {
-        child_expect_end(&p->child, END_WAIT_MS);
-    }
+    leave_when_judged(p);
 }
 
 static void link_has_written(struct link *link)
@@ -251,6 +263,7 @@ static void server_bytes(struct link *link)
     struct proxy *p = link->owner;
     p->moved_ms = uv_now(&p->loop);
     take_server_lines(p, false);
+    leave_when_judged(p);
     if (p->leaving && p->session.client_ids.count == 0) {
         child_expect_end(&p->child, END_WAIT_MS);
     }
@@ -321,6 +334,7 @@ static void tick(uv_timer_t *timer)
     if (session_look_at_held(prepare(p))) {
         end_batch(p, p->server);
     }
+    leave_when_judged(p);
     watch_queues(p);
     look_around(p);
 }
@@ -340,7 +354,10 @@ static void on_signal(uv_signal_t *handle, int number)
 {
     struct proxy *p = handle->data;
     if (number == SIGHUP) {
-        (void)gate_reload(p->options->session.gate);
+        if (gate_reload(p->options->session.gate)) {
+            tool_list_policy_changed(prepare(p));
+            end_batch(p, p->server);
+        }
     } else if (number == SIGUSR1) {
         rotate(&p->options->session);
     } else {

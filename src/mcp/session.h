@@ -39,6 +39,7 @@ struct session {
     struct buf scratch;
     enum list_state tools_state;
     uint64_t asked_lists; /* requests of the gate's own, for their ids */
+    bool listed;          /* the client has had a list of tools */
     bool own_list;        /* the list being read is one that the gate asked for */
     bool list_failed;     /* the list could not be had: the calls that wait for it are denied */
     unsigned own_pages;   /* of the list being read */
@@ -73,6 +74,12 @@ void session_client_long_line(struct session *session, const struct long_line *l
 /* Judges the held calls whose requests have ended, answers those that have waited long enough, and makes
  * progress for the others. True when the batch has got something. */
 MUST_USE bool session_look_at_held(struct session *session);
+
+/* Whether a call waits until the server's tools are known. */
+bool session_waits_for_list(const struct session *session);
+
+/* The gate has another policy: the client is told when what it is shown of the server's tools changes by that. */
+void tool_list_policy_changed(struct session *session);
 
 /* The client has gone: held calls have nobody who waits. */
 void session_leave(struct session *session);

@@ -37,12 +37,16 @@ enum tool_standing {
 /* Whether a call of a tool may go on to be judged, as far as pins are concerned. */
 enum tool_standing tool_list_standing(struct session *s, const struct message *message, struct slice tool);
 
+/* Whether people must be asked about a call of a tool, because it has arguments that the tool's schema does not
+ * declare; that it has is journalled. */
+bool tool_list_undeclared(struct session *s, const struct call *call);
+
 /* The server's answer to a request for a list. True when it is one that the gate asked for: the client sees
  * nothing of it. */
 bool tool_list_take(struct session *s, const struct server_message *message, const struct ids_entry *entry);
 
-/* Appends a list's result without the tools that nobody has accepted. False when all of it may go on. */
-bool tool_list_filter(const struct session *s, const struct json_value *result, struct buf *ret_result);
+/* Appends a list's result without the tools that nobody has accepted, or that no call of the session could use. False when all of it may go on. */
+bool tool_list_filter(struct session *s, const struct json_value *result, struct buf *ret_result);
 
 /* The server says that its list has changed. */
 void tool_list_changed(struct session *s);

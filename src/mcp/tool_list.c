@@ -1,6 +1,8 @@
 /* What the server offers: its lists, whoever asked for them, and the pins that calls are held to. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "gate/usable.h"
 #include "mcp/session_internal.h"
 
 /* More than this many of one list in the journal help nobody. */
@@ -110,6 +112,45 @@ enum tool_standing tool_list_standing(struct session *s, const struct message *m
     bool refreshed = tool_book_refresh(s->options->book, &error); /* somebody may have accepted it just now */
     buf_finish(&error);
     return refreshed && accepted(s, tool) ? TOOL_MAY_BE_CALLED : TOOL_MAY_NOT;
+}
+
+/* ---- Arguments that a tool's schema does not declare ---- */
+
+static void note_undeclared(struct session *s, struct slice tool, struct slice names)
+{
+    struct buf detail;
+    buf_init(&detail, 2 * (size_t)LIMIT_MESSAGE_BYTES);
+    buf_text(&detail, "{\"arguments\":");
+    buf_slice(&detail, names);
+    buf_byte(&detail, '}');
+    const struct event event = {
+        .kind = "tools.undeclared",
+        .tool = tool,
+        .server = s->options->defaults.server,
+        .has_session = true,
+        .channel = s->options->defaults.channel,
+        .thread = s->options->defaults.thread,
+        .detail = buf_ok(&detail) ? buf_slice_of(&detail) : (struct slice){0},
+    };
+    gate_note(s->gate, &event);
+    s->batch.staged = true;
+    buf_finish(&detail);
+}
+
+bool tool_list_undeclared(struct session *s, const struct call *call)
+{
+    struct buf names;
+    struct slice tool = call->names[0].tool;
+    if (s->options->book == NULL) {
+        return false;
+    }
+    buf_init(&names, LIMIT_MESSAGE_BYTES);
+    bool found = tool_has_undeclared(tool_book_find(s->options->book, tool), call->doc, call->input, &names);
+    if (found) {
+        note_undeclared(s, tool, buf_slice_of(&names));
+    }
+    buf_finish(&names);
+    return found && s->options->pinned;
 }
 
 /* ---- Lists ---- */
@@ -243,11 +284,66 @@ bool tool_list_take(struct session *s, const struct server_message *message, con
 
 /* ---- What the client sees ---- */
 
+/* Asks the policy which tools of a list the session could use. True when the answer is another than before. */
+static bool mark_usable(struct session *s, const struct slice *names, size_t count)
+{
+    bool *usable = calloc(count + 1, sizeof(*usable)), changed = false;
+    if (usable == NULL) {
+        return false;
+    }
+    gate_usable_tools(s->gate, &s->options->defaults, names, count, usable);
+    for (size_t i = 0; i < count; i++) {
+        changed = tool_book_hide(s->options->book, names[i], !usable[i]) || changed;
+    }
+    free(usable);
+    return changed;
+}
+
+static void mark_page(struct session *s, const struct json_value *tools)
+{
+    struct slice *names = calloc((size_t)tools->count + 1, sizeof(*names));
+    size_t count = 0;
+    for (const struct json_value *v = names != NULL ? json_first(&s->doc, tools) : NULL; v != NULL;
+         v = json_right(&s->doc, tools, v)) {
+        const struct json_value *name = json_get(&s->doc, v, "name");
+        if (json_is(name, JSON_STRING)) {
+            names[count++] = json_str(name);
+        }
+    }
+    (void)!mark_usable(s, names, count);
+    free(names);
+}
+
+void tool_list_policy_changed(struct session *s)
+{
+    size_t count = 0, known = 0;
+    if (!s->options->hide_denied || s->options->book == NULL) {
+        return;
+    }
+    const struct tool *tools = tool_book_tools(s->options->book, &count);
+    struct slice *names = calloc(count + 1, sizeof(*names));
+    for (size_t i = 0; names != NULL && i < count; i++) {
+        if (tools[i].offered) {
+            names[known++] = (struct slice){tools[i].name, tools[i].name_len};
+        }
+    }
+    if (names != NULL && mark_usable(s, names, known) && s->listed) {
+        buf_text(&s->batch.answers,
+                 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
+    }
+    free(names);
+}
+
 static bool is_hidden(const struct session *s, const struct json_value *tool)
 {
     const struct json_value *name = json_get(&s->doc, tool, "name");
-    return json_is(name, JSON_STRING) &&
-           !tool_is_as_accepted(tool_book_find(s->options->book, json_str(name)));
+    if (!json_is(name, JSON_STRING)) {
+        return false;
+    }
+    const struct tool *known = tool_book_find(s->options->book, json_str(name));
+    bool pinned = s->options->pinned && !tool_book_is_fresh(s->options->book) && !gate_observes(s->gate);
+    return (pinned && !tool_is_as_accepted(known)) ||
+           (s->options->hide_denied && known != NULL && known->hidden);
 }
 
 static void write_tools(const struct session *s, const struct json_value *tools, struct buf *out)
@@ -264,13 +360,17 @@ static void write_tools(const struct session *s, const struct json_value *tools,
     buf_text(out, before == '[' ? "[]" : "]");
 }
 
-bool tool_list_filter(const struct session *s, const struct json_value *result, struct buf *ret_result)
+bool tool_list_filter(struct session *s, const struct json_value *result, struct buf *ret_result)
 {
     const struct json_value *tools = json_get(&s->doc, result, "tools");
     bool hides = false;
-    if (!s->options->pinned || gate_observes(s->gate) || tool_book_is_fresh(s->options->book) ||
+    if ((!s->options->pinned && !s->options->hide_denied) || s->options->book == NULL ||
         !json_is(tools, JSON_ARRAY)) {
         return false;
+    }
+    s->listed = true;
+    if (s->options->hide_denied) {
+        mark_page(s, tools);
     }
     for (const struct json_value *v = json_first(&s->doc, tools); v != NULL;
          v = json_right(&s->doc, tools, v)) {

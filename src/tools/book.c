@@ -270,3 +270,13 @@ void tool_book_accept_all(struct tool_book *book)
         }
     }
 }
+
+bool tool_book_hide(struct tool_book *book, struct slice name, bool hidden)
+{
+    struct tool *tool = book_find(book, name);
+    if (tool == NULL || tool->hidden == hidden) {
+        return false;
+    }
+    tool->hidden = hidden;
+    return true;
+}

@@ -33,6 +33,7 @@ struct tool {
     struct tool_definition accepted; /* what people accepted */
     bool offered;                    /* the last list has it */
     bool news;                       /* the last list has it in another form than the one before */
+    bool hidden;                     /* a surface does not show it (tool_book_hide); not kept in the file */
     uint64_t listed;                 /* the number of the last list that had it; 0: none of this process */
 };
 
@@ -64,8 +65,17 @@ MUST_USE bool tool_book_add_page(struct tool_book *book, const struct json_doc *
  * that the book should be saved. */
 bool tool_book_end_list(struct tool_book *book);
 
+/* Marks a tool that is known as one that is not shown, or as one that is. True when that is another mark than before. */
+bool tool_book_hide(struct tool_book *book, struct slice name, bool hidden);
+
 /* Whether a tool's last definition is the accepted one, also in the middle of a list. */
 bool tool_is_as_accepted(const struct tool *tool);
+
+/* Whether a call has top-level arguments that the tool's schema, as accepted or else as seen, does not declare; their
+ * names are appended as a JSON array. A schema that allows others, or does not tell by `properties` alone, declares
+ * every name. */
+bool tool_has_undeclared(const struct tool *tool, const struct json_doc *doc, const struct json_value *input,
+                         struct buf *ret_names);
 
 /* ---- Accepting ---- */
 

@@ -12,6 +12,14 @@ import tempfile
 import tomllib
 
 CALLGATE, SERVER = (os.path.abspath(path) for path in sys.argv[1:3])
+# Offers two tools: what is wrapped is pinned to them.
+OFFERS = '''
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    r = {"tools": [{"name": n, "inputSchema": {"type": "object"}} for n in ("ls", "rm")]} if m["method"] == "tools/list" else {}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+'''
 passed = failed = 0
 
 # NAME, text, servers that are started, servers with a URL.
@@ -125,7 +133,7 @@ def there_and_back(name, text, started, by_url):
             gate = got[:at]
             named = gate[-1] == f"--server={path[-1]}" or gate[-2:] == ["--server", path[-1]] if at else False
             check(f"{what}: {path} runs the same behind the gate", got[at + 1:] == line and named and os.access(got[0], os.X_OK) and
-                  gate[1:6] == ["run", "--policy", f"user={policy}", "--state", state], got)
+                  gate[1:8] == ["run", "--tools", "pin", "--policy", f"user={policy}", "--state", state], got)
         again = run("wrap", *words)
         check(f"{what}: twice is once", open(file, "rb").read().decode() == wrapped and again.stdout.count("already behind a gate: ") == started, again.stdout)
         if started:
@@ -159,7 +167,7 @@ def answers():
             json.dump([{"id": "no", "effect": "deny", "match": {"server": "files", "tool": "rm"}, "reason": "r"}], f)
         for name, key in ((".cursor/mcp.json", "mcpServers"), ("project/.vscode/mcp.json", "servers")):
             with open(os.path.join(home, name), "w", encoding="utf-8") as f:
-                json.dump({key: {"files": {"command": SERVER, "args": ["x"]}}}, f)
+                json.dump({key: {"files": {"command": sys.executable, "args": ["-c", OFFERS]}}}, f)
         done = run("wrap", "--home", home, "--cwd", os.path.join(home, "project"), "--state", os.path.join(home, "s"), "--policy", policy)
         check("known places are found", done.returncode == 0 and "2 server(s) wrapped" in done.stdout, done.stdout, done.stderr)
         done = run("wrap", "--home", home, "--cwd", home, "--state", os.path.join(home, "s"), "--client", "gemini")

@@ -76,7 +76,7 @@ static bool write_words(struct wrapping *w)
     buf_init(&path, PATH_MAX + 32);
     bool ok = install_program_path(&path) && add_word(w, copied(w, path.ptr)) && add_word(w, "run");
     buf_finish(&path);
-    ok = ok && (!w->observe || add_word(w, "--observe"));
+    ok = ok && add_word(w, "--tools") && add_word(w, "pin") && (!w->observe || add_word(w, "--observe"));
     for (size_t i = 0; i < w->options.sources.count && ok; i++) {
         ok = add_policy(w, &w->options.sources.files[i]);
     }

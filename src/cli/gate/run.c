@@ -56,6 +56,9 @@ static const char usage[] =
     "  --tools WHICH         record (default): keep what the server offers, and journal what changes; pin: "
     "deny\n"
     "                        what is new or changed until it is accepted ('callgate tools accept'); off\n"
+    "  --hide-denied         leave out of the server's list the tools of which no call of this session could "
+    "be\n"
+    "                        anything but denied; the client hears when a reload changes that\n"
     "  --record-outcomes WHICH  on (default: an event says how each call that ran has ended) or off\n"
     "  --journal-max-size N  bytes (K, M, G): a journal that would be longer is rotated (default: never)\n\n"
     "SIGHUP loads the policies again; SIGUSR1 rotates the journal. Exit: the server's exit code, 128 and its "
@@ -70,7 +73,7 @@ struct run_options {
     const char *notify;
     const char *gate;
     const char *tools;
-    bool remote, no_weakening, confine, tell_refusals, observe;
+    bool remote, no_weakening, confine, tell_refusals, observe, hide_denied;
     struct option_list methods;
     struct confine_options confined;
 };
@@ -162,6 +165,13 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     if (own->tools != NULL && !proxy->session.pinned && strcmp(own->tools, "record") != 0 &&
         strcmp(own->tools, "off") != 0) {
         return usage_error(command, "--tools is record, pin or off");
+    }
+    proxy->session.hide_denied = own->hide_denied;
+    if (own->hide_denied && own->tools != NULL && strcmp(own->tools, "off") == 0) {
+        return usage_error(command, "--hide-denied needs to know the server's tools: leave out --tools off");
+    }
+    if (own->hide_denied && own->gate != NULL) {
+        return usage_error(command, "--hide-denied asks the policy, which is the broker's with --gate");
     }
     proxy->session.hold_for_ms = 55000;
     if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
@@ -368,6 +378,7 @@ static int run(int argc, char **argv)
         {"remote", OPTION_FLAG, &own.remote},
         {"no-weakening", OPTION_FLAG, &own.no_weakening},
         {"observe", OPTION_FLAG, &own.observe},
+        {"hide-denied", OPTION_FLAG, &own.hide_denied},
         {"allow-method", OPTION_LIST, &own.methods},
         {"gate", OPTION_VALUE, &own.gate},
         {"confine", OPTION_FLAG, &own.confine},

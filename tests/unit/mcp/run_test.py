@@ -471,6 +471,34 @@ def test_pins():
         check(callgate("tools", "shop", "--state", state).returncode == 1)
 
 
+def test_undeclared():
+    """An argument that the tool's schema does not declare is journalled, and under pins people are asked about the call."""
+    closed = {"type": "object", "properties": {"id": {"type": "string"}}}
+    tools = [tool_of("a", inputSchema=closed), tool_of("b"), tool_of("c", inputSchema={**closed, "additionalProperties": True}),
+             tool_of("d", inputSchema={**closed, "additionalProperties": False}),
+             tool_of("e", inputSchema={**closed, "patternProperties": {"^x": {}}})]
+    for mode in ("pin", "record"):
+        run = Shop(tools, mode=mode, more=["--hold-for", "60"])
+        run.listed(1)
+        for ident, name, arguments in ((2, "a", {"id": "1"}), (3, "b", {"x": 1}), (4, "c", {"x": 1}), (5, "e", {"x": 1}), (6, "a", {})):
+            run.call(ident, name, arguments)
+            check(run.message().get("result") == {"tool": name}, mode, name, arguments)
+        run.call(7, "a", {"id": "1", "to": "x", "id2": 1})
+        if mode == "pin":
+            run.vote("approve", run.code())
+        check(run.message() == {"jsonrpc": "2.0", "id": 7, "result": {"tool": "a"}})
+        run.call(8, "d", {"secret": 1})
+        if mode == "pin":
+            run.vote("refuse", run.code())
+            check(run.message()["result"]["isError"])
+        else:
+            check(run.message().get("result") == {"tool": "d"})
+        check(run.end() == 0)
+        noted = [(e["toolName"], e["detail"]["arguments"]) for e in run.journal() if e["kind"] == "tools.undeclared"]
+        check(noted[0] == ("a", ["to", "id2"]) and noted[-1] == ("d", ["secret"]) and len(noted) == 2, noted)
+        check(run.kinds().count("policy.require") == (2 if mode == "pin" else 0))
+
+
 def test_list_changed():
     """The server's word that its list has changed makes the gate look again before the next call."""
     tools = [tool_of("a"), tool_of("raw")]

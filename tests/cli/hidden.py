@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""hidden.py CALLGATE [POLICIES]: `run --hide-denied` shows exactly the tools of which some call is not denied: against every
+call of a small world, by `eval`, under generated policies, before and after reloads. Ends with `N passed, N failed`."""
+import itertools
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+
+CALLGATE = os.path.abspath(sys.argv[1])
+POLICIES = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+TOOLS = ["read_a", "read_b", "write_a", "write_b", "send", "odd*name"]
+SERVER = '''
+import json, sys
+TOOLS = %r
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" in m:
+        r = {"tools": [{"name": t, "inputSchema": {"type": "object"}} for t in TOOLS]} if m["method"] == "tools/list" else {}
+        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+''' % TOOLS
+SESSION = {"channel": "local", "thread": "t1"}
+passed = failed = 0
+
+
+def check(what, ok, *shown):
+    global passed, failed
+    if ok:
+        passed += 1
+        return
+    failed += 1
+    print(f"failed: {what}", *shown, sep="\n    ")
+
+
+def policy(rng):
+    rules = []
+    for number in range(rng.randint(0, 7)):
+        match = {}
+        kind = rng.random()
+        if kind < 0.5:
+            names = rng.sample(TOOLS[:-1], rng.randint(1, 3))
+            match["tool"] = names if len(names) > 1 else names[0]
+        elif kind < 0.75:
+            match["toolPrefix"] = rng.choice(["read_", "write", "s", "o"])
+        for key, values, often in (("server", ["shop", "other"], 0.3), ("channel", ["local", "C1"], 0.15), ("thread_ts", ["t1", "t2"], 0.15),
+                                   ("actor", ["claude_process", "session_owner"], 0.15), ("pathPrefix", ["/srv/a", "/srv/b", "/"], 0.3),
+                                   ("argEquals", [{"x": 1}, {"x": 2}, {"y": True}], 0.3)):
+            if rng.random() < often:
+                match[key] = rng.choice(values)
+        if not match:
+            match["tool"] = "*"
+        if rng.random() < 0.3:
+            match["tier"] = rng.choice(["admin", "user", "default"])
+        effect = rng.choice(["deny", "deny", "auto_approve", "require_approval"])
+        rule = {"id": f"r{number}", "effect": effect, "match": match}
+        if effect == "deny":
+            rule["reason"] = "r"
+        rules.append(rule)
+    return {"rules": rules, "requireAuthoredPolicy": rng.choice([[], ["*"], ["shop/*"], ["read_a", "shop/send"], ["other/*"]])}
+
+
+def worlds():
+    """Every call of each tool that differs to some rule."""
+    paths = [{}, {"path": "/srv/a/f"}, {"path": "/srv/b"}, {"path": "/srv/c"}, {"path": "/srv/a", "file": "/srv/c"}]
+    for tool in TOOLS:
+        for where, x, y in itertools.product(paths, [None, 1, 2, 3], [None, True]):
+            values = {**where, **({} if x is None else {"x": x}), **({} if y is None else {"y": y})}
+            yield {"tool": tool, "server": "shop", "input": values, "sessionKey": SESSION, "actor": "claude_process"}
+
+
+CALLS = list(worlds())
+LINES = "".join(json.dumps(call) + "\n" for call in CALLS)
+
+
+def usable(file):
+    done = subprocess.run([CALLGATE, "eval", "--policy", file, "-"], input=LINES, capture_output=True, text=True, timeout=60, check=False)
+    answers = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+    assert len(answers) == len(CALLS), done.stderr
+    return [tool for tool in TOOLS if any(kind != "deny" for call, kind in zip(CALLS, answers) if call["tool"] == tool)]
+
+
+class Gate:
+    def __init__(self, file, state):
+        self.process = subprocess.Popen([CALLGATE, "run", "--hide-denied", "--policy", file, "--state", state, "--server", "shop", "--thread", "t1",
+                                         "--", sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+
+    def listed(self):
+        """What is listed now, and the notifications that came before."""
+        self.process.stdin.write('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}\n')
+        self.process.stdin.flush()
+        before = []
+        while True:
+            message = json.loads(self.process.stdout.readline())
+            if message.get("id") == 1:
+                return [tool["name"] for tool in message["result"]["tools"]], before
+            before.append(message.get("method"))
+
+
+rng = random.Random(int(os.environ.get("HIDDEN_SEED", "19")))
+with tempfile.TemporaryDirectory(prefix="callgate-hidden-") as folder:
+    file, state = os.path.join(folder, "policy.json"), os.path.join(folder, "state")
+    document = policy(rng)
+    with open(file, "w", encoding="utf-8") as out:
+        json.dump(document, out)
+    gate = Gate(file, state)
+    shown, _ = gate.listed()
+    running = usable(file)
+    check("the first list", shown == running, document, shown, running)
+    hidden = changed = 0
+    for _ in range(POLICIES):
+        document = policy(rng)
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(document, out)
+        adopted = subprocess.run([CALLGATE, "reload", "--state", state], capture_output=True, timeout=60, check=False).returncode == 0
+        want = usable(file) if adopted else running
+        shown, before = gate.listed()
+        check("what is listed is what some call could use", shown == want, json.dumps(document), shown, want)
+        check("the client hears of a change, and of nothing else", before == (["notifications/tools/list_changed"] if want != running else []),
+              json.dumps(document), before, running, want)
+        hidden += len(TOOLS) - len(want)
+        changed += want != running
+        running = want
+    gate.process.communicate(timeout=60)
+    check("tools were hidden, and lists changed", hidden > POLICIES // 4 and changed > POLICIES // 8, hidden, changed)
+    for options in (["--hide-denied", "--tools", "off"], ["--hide-denied", "--gate", os.path.join(folder, "s")]):
+        done = subprocess.run([CALLGATE, "run", *options, *([] if "--gate" in options else ["--policy", file]), "--state", state, "--", "true"],
+                              capture_output=True, text=True, timeout=60, check=False)
+        check("what does not go with it is told", done.returncode == 2 and "--hide-denied" in done.stderr, done.stderr)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed or not passed else 0)
