@@ -3,7 +3,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { Gate, Page, Place, check, cleanUp, end, later, sleep, until } from "./lib.mjs";
+import { Gate, Page, Place, check, cleanUp, clockEnv, end, later, sleep, until } from "./lib.mjs";
 
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((file) => fs.existsSync(file));
 const modules = path.join(path.dirname(fileURLToPath(import.meta.url)), "../e2e/node_modules");
@@ -329,9 +329,8 @@ if (!part || part === "two") {
 // ---- Two hundred that wait, and time that runs out ----
 if (!part || part === "many") {
   const place = new Place();
-  const env = { ...process.env };
   const file = place.write("clock", Buffer.alloc(8));
-  if (clock) Object.assign(env, { LD_PRELOAD: path.resolve(clock), CALLGATE_TEST_CLOCK: file });
+  const env = clock ? clockEnv(clock, file) : process.env;
   const gates = Array.from({ length: 13 }, (_, i) => new Gate(place, { channel: "c" + i, thread: "t", env }));
   const page = await new Page(place, [], env).start();
   const ada = await new Person(page).come();

@@ -67,6 +67,10 @@ export class Place {
   pending() { return JSON.parse(spawnSync(callgate, ["pending", "--state", this.state, "--format", "json"], { encoding: "utf8", maxBuffer: 1 << 30 }).stdout || "[]"); }
 }
 
+// The environment of processes whose clocks a file puts forward. A sanitizer wants to be the first library, and need not be.
+export const clockEnv = (library, file) => ({ ...process.env, LD_PRELOAD: path.resolve(library), CALLGATE_TEST_CLOCK: file,
+  ASAN_OPTIONS: [process.env.ASAN_OPTIONS, "verify_asan_link_order=0"].filter(Boolean).join(":") });
+
 // A gate in front of a server that answers every call with itself.
 export class Gate {
   constructor(place, { channel = "local", thread, server, args = [], env } = {}) {

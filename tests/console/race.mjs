@@ -4,7 +4,7 @@
 import { spawn } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
-import { Gate, Page, Place, callgate, check, cleanUp, end, signIn, until } from "./lib.mjs";
+import { Gate, Page, Place, callgate, check, cleanUp, clockEnv, end, signIn, until } from "./lib.mjs";
 
 const option = (name, otherwise) => { const at = process.argv.indexOf("--" + name); return at > 0 ? process.argv[at + 1] : otherwise; };
 const wanted = Number(option("requests", "48")), BATCH = 16;
@@ -16,7 +16,7 @@ const place = new Place([
 ]);
 place.people();
 const clock = place.write("clock", Buffer.alloc(8));
-const env = { ...process.env, LD_PRELOAD: path.resolve(option("clock")), CALLGATE_TEST_CLOCK: clock };
+const env = clockEnv(option("clock"), clock);
 const hands = fs.openSync(clock, "r+");
 let ahead = 0n;
 function forward() {
