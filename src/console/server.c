@@ -201,7 +201,7 @@ static bool start_listener(struct server *server, size_t at, int fd, struct buf 
 
 static uint16_t port_of(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t len = sizeof(address);
     if (getsockname(fd, (struct sockaddr *)&address, &len) != 0) {
         return 0;

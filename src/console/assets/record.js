@@ -122,7 +122,7 @@ async function drawEvent(into, seq) {
   }
   const { event, joined } = found;
   const why = h('section', { id: 'why' });
-  const facts = [['rule', event.ruleId], ['reason', event.reason], ['actor', event.actor && t('actor.' + event.actor)], ['session', event.sessionKey && event.sessionKey.channel + ' ' + event.sessionKey.thread]];
+  const facts = [['decided', event.ruleId], ['reason', event.reason], ['actor', event.actor && t('actor.' + event.actor)], ['session', event.sessionKey && event.sessionKey.channel + ' ' + event.sessionKey.thread]];
   fill(into, back(),
     h('h1', { tabindex: -1, id: 'event' }, event.outcome ? h('span', { class: 'outcome is-' + event.outcome }, t('outcome.' + event.outcome)) : kindOf(event), ' ', event.server ? event.server + '/' : '', event.toolName || ''),
     h('p', {}, when(Date.parse(event.ts)), ' · ', t('record.number', { seq: event.seq }), ' · ', kindOf(event)),

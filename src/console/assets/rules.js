@@ -6,7 +6,7 @@ import { api } from './app.js';
 
 function decided(decision) {
   return [h('span', { class: 'outcome is-' + decision.kind }, t('outcome.' + decision.kind)), ' ',
-    decision.rule ? t('by', { rule: decision.rule }) : t('why.no-rule'), decision.reason ? ': ' + decision.reason : ''];
+    decision.rule ? t('by', { rule: decision.rule }) : '– ' + t('why.no-rule'), decision.reason ? ': ' + decision.reason : ''];
 }
 
 function lookedAt(rule) {

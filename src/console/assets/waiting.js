@@ -3,6 +3,7 @@ import { $, bytes, fill, h, lasting, spelled, t, tell, when } from './dom.js';
 import { api, count, now, state } from './app.js';
 
 const HEAD = 40, TAIL = 15; // lines that are shown of a long text before it is unfolded
+const PATHS = 20;
 const LINE_HEAD = 900, LINE_TAIL = 300; // characters of a long line
 const SETTLE = 350; // a key that was meant for what stood here before does not answer what stands here now
 
@@ -112,16 +113,22 @@ const fact = (key, ...value) => [h('dt', {}, t('fact.' + key)), h('dd', {}, valu
 
 function drawFacts(r) {
   const w = r.where;
-  const paths = r.paths.filter((p) => !p.written);
   fill($('facts'),
     ...fact('rule', h('b', {}, r.rule), w ? [' ', h('span', { class: 'quiet' }, w.file + ':' + w.line)] : [' ', h('span', { class: 'quiet' }, t('fact.rule-unknown'))]),
     ...(w?.reason ? fact('reason', w.reason) : []),
-    ...fact('session', spelled(r.channel || '–'), ' ', spelled(r.thread || '')),
-    ...fact('actor', t('actor.' + r.actor)),
-    ...fact('asked', when(r.created)),
+    ...fact('actor', t('actor.' + r.actor), ' · ', t('fact.session'), ' ', spelled(r.channel || '–'), ' ', spelled(r.thread || ''), ' · ', when(r.created)),
     ...fact('left', h('span', { 'data-left': r.expires }, lasting(r.expires - now())), ' ', bar(r)),
-    ...(r.needed > 1 ? fact('votes', t('votes', { given: r.given, needed: r.needed })) : []),
-    ...(paths.length ? fact('paths', h('ul', { class: 'plain' }, paths.map((p) => h('li', {}, h('code', {}, spelled(p.path)))))) : []));
+    ...(r.needed > 1 ? fact('votes', t('votes', { given: r.given, needed: r.needed })) : []));
+}
+
+// The paths as they were judged, where the call has them otherwise: the first ones, the others folded.
+function drawPaths(r) {
+  const paths = r.paths.filter((p) => !p.written).map((p) => h('li', {}, h('code', {}, spelled(p.path))));
+  if (!paths.length) return null;
+  const rest = paths.slice(PATHS);
+  const list = h('ul', { class: 'plain' }, paths.slice(0, PATHS));
+  if (rest.length) fold(list, () => rest, t('fold.paths', { n: rest.length }));
+  return h('section', { class: 'paths' }, h('h2', {}, t('fact.paths')), list);
 }
 
 function covers(r, scope) {
@@ -161,10 +168,12 @@ function drawDetail(r) {
     h('h1', { id: 'request', tabindex: -1 }, spelled(name(r)), ' ', h('code', { class: 'code' }, r.code)),
     h('dl', { class: 'facts', id: 'facts' }),
     ...(lines ? [h('h2', {}, t('call'), ' ', h('span', { class: 'quiet' }, bytes(r.bytes))), lines] : []),
+    h('div', { id: 'paths' }),
     h('section', { id: 'answers', class: 'answers' }));
   if (r.lines) {
     drawFacts(r);
     drawLines(lines, r.lines);
+    fill($('paths'), drawPaths(r));
   } else {
     fill($('facts'), ...fact('rule', r.rule), ...fact('session', r.channel, ' ', r.thread));
   }
