@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(TOP, "bench"))
 from rows import machine, show  # noqa: E402
 from rows.common import BUILD, Unavailable  # noqa: E402
 
-GROUPS = ("decisions", "growth", "instructions", "loading", "paths", "journal", "proxy", "starts", "analysis", "peers")
+GROUPS = ("decisions", "growth", "instructions", "loading", "paths", "journal", "proxy", "starts", "broker", "analysis", "peers")
 
 
 def measure(names, folder):

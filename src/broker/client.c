@@ -40,6 +40,7 @@ struct remote {
     struct buf out, in;
     size_t taken;     /* of `in`, by the answer that is being read */
     struct buf notes; /* frames of events, for the next commit */
+    bool asks;        /* among them are some that the commit waits for */
     bool turn_failed;
     bool told; /* the operator knows that the broker cannot be reached */
     struct ended held[ENDS_MOST];
@@ -362,6 +363,7 @@ static struct outcome judge(void *self, const struct call *call, const struct he
     buf_slice(&r->out, buf_slice_of(&r->notes));
     r->out.failed = r->out.failed || !buf_ok(&r->notes);
     buf_reset(&r->notes);
+    r->asks = false;
     write_call(r, call, prior, wanted_code, may_hold);
     struct outcome outcome = take_answer(r);
     if (outcome.kind == OUTCOME_HELD && outcome.held.number != 0) {
@@ -381,6 +383,7 @@ static struct outcome judge_unreadable(void *self, uint32_t cause, struct slice 
         memcpy(hash, came->hash, sizeof(hash));
     }
     /* A deny whatever the broker says: it goes with the next question, or with the commit. A turn may have thousands. */
+    r->asks = true;
     size_t began = frame_begin(&r->notes, FRAME_UNREADABLE);
     put_u32(&r->notes, cause);
     put_text(&r->notes, tool);
@@ -434,6 +437,7 @@ static void note(void *self, const struct event *event)
 {
     struct remote *r = self;
     static const uint8_t no_hash[HASH_SIZE];
+    r->asks = r->asks || strcmp(event->kind, "call.ended") != 0;
     size_t began = frame_begin(&r->notes, FRAME_NOTE);
     put_text(&r->notes, slice_of(event->kind));
     put_text(&r->notes, event->tool);
@@ -468,20 +472,30 @@ static bool ask_done(struct remote *r, uint32_t wait_ms)
     return ok;
 }
 
-/* Each call is committed with its answer; what is left are events of the surface's own. */
+/* Each call is committed with its answer; what is left are events of the surface's own. That a call has ended stops
+ * nothing: it is sent and not waited for, so that a call costs one question. The broker writes it with what it reads. */
 static bool commit(void *self)
 {
     struct remote *r = self;
-    bool ok = !r->turn_failed;
-    r->turn_failed = false;
-    if (r->notes.len > 0 || !buf_ok(&r->notes)) {
-        buf_reset(&r->out);
-        buf_slice(&r->out, buf_slice_of(&r->notes));
-        r->out.failed = r->out.failed || !buf_ok(&r->notes);
-        buf_reset(&r->notes);
-        frame_end(&r->out, frame_begin(&r->out, FRAME_COMMIT));
-        ok = ready(r) && ask_done(r, ANSWER_MS) && ok;
+    bool ok = !r->turn_failed, asks = r->asks || !buf_ok(&r->notes);
+    r->turn_failed = r->asks = false;
+    if (r->notes.len == 0 && buf_ok(&r->notes)) {
+        return ok;
     }
+    bool there = ready(r); /* first: it may have to say hello with the same buffer */
+    buf_reset(&r->out);
+    buf_slice(&r->out, buf_slice_of(&r->notes));
+    r->out.failed = r->out.failed || !buf_ok(&r->notes);
+    buf_reset(&r->notes);
+    if (asks) {
+        frame_end(&r->out, frame_begin(&r->out, FRAME_COMMIT));
+        return there && ask_done(r, ANSWER_MS) && ok;
+    }
+    if (!there || !buf_ok(&r->out) ||
+        !send_all(r, buf_slice_of(&r->out), clock_mono_ns() + ANSWER_MS * 1000000ull)) {
+        hang_up(r);
+    }
+    buf_reset(&r->out);
     return ok;
 }
 

@@ -93,6 +93,23 @@ def first_release_state(folder, program, policy):
     return gate
 
 
+def hook_of_the_first_release(folder, program, policy):
+    """What the first release put into settings is renewed, and taken out again to the byte."""
+    settings = folder.write("settings.json", '{\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]}\n}\n')
+    before = open(settings, "rb").read()
+    words = ["hook", "install", "claude-code", "--settings", settings, "--policy", policy, "--state", folder.state, "--home", folder.path]
+    done = subprocess.run([program, *words], capture_output=True, text=True)
+    check("the first release installs its hook", done.returncode == 0 and program in open(settings).read(), done)
+    done = run(*words, code=0, what="the new one installs it again")
+    check("and says what it replaced", "replaced the older hook" in done.stdout and program in done.stdout, done.stdout)
+    check("nothing of the older is left", program not in open(settings).read(), open(settings).read())
+    once = open(settings, "rb").read()
+    done = run(*words, code=0)
+    check("twice is once", open(settings, "rb").read() == once and "as it is" in done.stdout, done.stdout)
+    run("hook", "uninstall", "claude-code", "--settings", settings, "--state", folder.state, "--home", folder.path, code=0)
+    check("taken out, the settings are those of before", open(settings, "rb").read() == before)
+
+
 def main():
     program = old_program()
     with Folder() as f:
@@ -105,6 +122,8 @@ def main():
         load = Load(old)
         load.start()
         time.sleep(0.3)
+
+        hook_of_the_first_release(f, program, policy)
 
         # The new program comes, with a policy in which one rule has changed.
         changed = [dict(r, ttlMs=1_800_000) if r["id"] == "changes" else r for r in POLICY]
