@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/journal/counted.h"
 #include "cli/options.h"
+#include "cli/policy/check_tools.h"
 #include "cli/policy/sarif.h"
 #include "cli/policy/upgrade.h"
 
@@ -22,6 +23,12 @@ static const char usage[] =
     "  --strict              a warning, too, makes the exit code 1\n"
     "  --stats               warns of rules that never decided anything, by the journal of --state DIR\n"
     "  --since DATE          with --stats: that did not since then (2026-11-29, or with a time behind)\n"
+    "  --tools               holds the policy against the tools that servers offer, as --state DIR knows "
+    "them: names\n"
+    "                        of servers, tools and arguments that no list has, arguments that look like "
+    "paths,\n"
+    "                        commands or URLs and are read as none, tools that no rule names\n"
+    "  --tools-file [SERVER=]FILE  the same with the result of tools/list in a file; repeatable\n"
     "  --upgrade OLD...      names the calls that this release decides more strictly than the last. OLD: its "
     "program,\n"
     "                        which is asked, also about calls made up from the rules; a journal or a state\n"
@@ -262,9 +269,10 @@ static void write_witnesses(struct buf *buf, const struct policy *policy, const 
 }
 
 struct own {
-    bool strict, stats, witness, sarif;
+    bool strict, stats, witness, sarif, tools;
     const char *since;
-    struct option_list olds; /* --upgrade */
+    struct option_list olds;  /* --upgrade */
+    struct option_list lists; /* --tools-file */
 };
 
 /* Everything that is found, and what was asked for beside it. */
@@ -328,6 +336,10 @@ static int check(struct options *options, const struct own *own)
                                       &report.warnings)) {
             whole = false;
         }
+        if (own->tools &&
+            !check_tools(report.policy, &options->base, options->state_dir, &own->lists, &report.warnings)) {
+            whole = false;
+        }
         findings_sort(&report.warnings);
     }
     struct buf doubts;
@@ -341,7 +353,7 @@ static int check(struct options *options, const struct own *own)
     write_report(&report, options, own);
     int code = EXIT_UNABLE;
     if (report.errors.failed || report.warnings.failed || !whole) {
-        say("the check is not whole: no memory, or no journal");
+        say("the check is not whole: no memory, no journal, or no list of tools");
     } else if (print(&report.out) == EXIT_YES) {
         bool found = report.policy == NULL || report.errors.count > 0 ||
                      (own->strict && report.warnings.count + report.doubts > 0);
@@ -404,6 +416,7 @@ static int run(int argc, char **argv)
     const struct option_spec specs[] = {
         {"strict", OPTION_FLAG, &own.strict},       {"stats", OPTION_FLAG, &own.stats},
         {"since", OPTION_VALUE, &own.since},        {"witness", OPTION_FLAG, &own.witness},
+        {"tools", OPTION_FLAG, &own.tools},         {"tools-file", OPTION_LIST, &own.lists},
         {"upgrade", OPTION_LIST, &own.olds},        {"format", OPTION_VALUE, &format},
         {"json", OPTION_FLAG, &options.json_asked},
     };
@@ -413,6 +426,7 @@ static int run(int argc, char **argv)
         return code;
     }
     own.sarif = strcmp(format, "sarif") == 0;
+    own.tools = own.tools || own.lists.count > 0;
     options.json = strcmp(format, "json") == 0 || options.json_asked;
     if (!own.sarif && !options.json && strcmp(format, "text") != 0) {
         code = usage_error(&command_check, "--format is text, json or sarif");
@@ -420,7 +434,7 @@ static int run(int argc, char **argv)
         code = usage_error(&command_check, "--since goes with --stats");
     } else if (own.since != NULL && !is_date(own.since)) {
         code = usage_error(&command_check, "--since is a date: 2026-11-29, or 2026-11-29T20:00:00.000Z");
-    } else if (own.olds.count > 0 && (own.sarif || own.strict || own.stats || own.witness)) {
+    } else if (own.olds.count > 0 && (own.sarif || own.strict || own.stats || own.witness || own.tools)) {
         code =
             usage_error(&command_check, "--upgrade goes with --format text or json, and no other question");
     } else if (own.olds.count > 0) {
@@ -434,6 +448,7 @@ static int run(int argc, char **argv)
         code = check(&options, &own);
     }
     free(own.olds.items);
+    free(own.lists.items);
     options_finish(&options);
     return code;
 }

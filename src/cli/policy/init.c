@@ -14,7 +14,7 @@
 #include "setup/setup.h"
 
 #define ANSWER_BYTES 4096
-#define ASK_MS       20000u /* npx may have to fetch the server */
+#define ASK_MS       60000u /* npx may have to fetch the server */
 
 static const char usage[] =
     "usage: callgate init [--yes] [--template NAME] [--print] [OPTION...]\n\n"
