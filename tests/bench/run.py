@@ -34,7 +34,7 @@ def output(*argv):
 
 def programs(build):
     """One JSON object each, that counts the rules it was given."""
-    for policy in ("synthetic", "crowded", "paths"):
+    for policy in ("synthetic", "crowded", "paths", "language"):
         code, text = output(os.path.join(build, "bench", "analysis"), policy, "200")
         found = json.loads(text)
         check(f"analysis {policy}", code == 0 and found["policy"] == policy and found["rules"] == 200, text)
