@@ -68,8 +68,11 @@ deb:
 	@tools/deps.sh deb
 	@packaging/build.py deb
 
-npm wheel image packages: deps-packages
-	@packaging/build.py $(patsubst packages,all,$@)
+npm wheel image: deps-build
+	@packaging/build.py $@
+
+packages: deps-packages
+	@packaging/build.py all
 
 deps-packages:
 	@tools/deps.sh packages

@@ -63,7 +63,7 @@ class Release:
         if not os.path.exists(os.path.join(self.folder, "build.ninja")):
             # A linker's map beside each program tells the SBOM what the linker took.
             run(["meson", "setup", self.folder, "--prefix", "/usr/local", "--strip", "-Dwerror=false",
-                 f"-Dc_args=-ffile-prefix-map={top}=.", "-Dc_link_args=-Wl,-Map=%.map"] +
+                 f"-Dc_args=['-ffile-prefix-map={top}=.']", "-Dc_link_args=-Wl,-Map=%.map"] +
                 (["-Dtests=false"] if top == TOP else []), cwd=top, env=self.env)
         run(["ninja", "-C", self.folder, "--quiet"], env=self.env)
         shutil.rmtree(self.root, ignore_errors=True)
@@ -163,6 +163,8 @@ def make_deb(out):
 
 
 def make_npm(out, release=None):
+    if shutil.which("npm") is None:
+        sys.exit("callgate: npm packs this one: install npm")
     release = release or Release()
     package = release.fresh("npm")
     archives.copy_template(os.path.join(HERE, "npm"), package, {
@@ -222,7 +224,7 @@ def make_image(out, release=None):
         run(["buildah", *store, "rmi", tag])
         made.append(name)
     else:
-        print("callgate: no buildah here: the image is left as its context", file=sys.stderr)
+        print("callgate: no buildah here: the image is left as its context, for 'docker build -'", file=sys.stderr)
     return made
 
 

@@ -21,7 +21,11 @@ LICENSES = {"glibc": "LGPL-2.1-or-later", "gcc": "GPL-3.0-or-later WITH GCC-exce
 
 
 def said(argv):
-    return subprocess.run(argv, text=True, capture_output=True).stdout
+    """What a command prints; nothing where there is no such command."""
+    try:
+        return subprocess.run(argv, text=True, capture_output=True).stdout
+    except FileNotFoundError:
+        return ""
 
 
 @functools.lru_cache(None)

@@ -52,12 +52,12 @@ else
 	mirror=$(bare_mirror main) security=$(bare_mirror security)
 	bare_enter "$suite" "$builder"
 fi
-rm -rf "$builder/srv/callgate" "$builder/srv/else where" "$builder/srv/out" "$builder/srv/again"
-mkdir -p "$builder/srv/callgate" "$builder/srv/else where/callgate"
+rm -rf "$builder/srv/callgate" "$builder/srv/elsewhere/deeper" "$builder/srv/out" "$builder/srv/again"
+mkdir -p "$builder/srv/callgate" "$builder/srv/elsewhere/deeper/callgate"
 git -C "$top" ls-files -z --cached --others --exclude-standard |
 	tar -c -C "$top" --null --ignore-failed-read -T - 2>/dev/null | tar -x -C "$builder/srv/callgate"
-cp -R "$builder/srv/callgate" "$builder/srv/else where/"
-find "$builder/srv/else where" -exec touch -h -d @1000000000 {} +
+cp -R "$builder/srv/callgate" "$builder/srv/elsewhere/deeper/"
+find "$builder/srv/elsewhere/deeper" -exec touch -h -d @1000000000 {} +
 must build $apt update
 must build sh -c 'cd /srv/callgate && tools/deps.sh deb'
 must build $apt install lintian
@@ -66,7 +66,7 @@ touch "$builder/ready"
 # ---- Twice, as two different people would, for the same bytes.
 check "make deb" build sh -c 'cd /srv/callgate && packaging/build.py deb --out /srv/out'
 check "make deb again, elsewhere and by another" build env TZ=Asia/Kathmandu LC_ALL=C CFLAGS=-O1 sh -c '
-	umask 077 && cd "/srv/else where/callgate" && packaging/build.py deb --out /srv/again'
+	umask 077 && cd "/srv/elsewhere/deeper/callgate" && packaging/build.py deb --out /srv/again'
 rm -rf "$folder/out"
 cp -R "$builder/srv/out" "$folder/out"
 for deb in "$folder/out"/*.deb; do

@@ -49,7 +49,7 @@ def check_list(plan):
             check(f"{target['name']} is installed", target["installed"])
 
 
-def check_static(folder):
+def check_static(folder, plan):
     """The static file, alone in a folder: decides, and says what it needs the whole package for."""
     source = os.path.join(BUILD, "callgate-static")
     if not os.path.exists(source):
@@ -68,8 +68,13 @@ def check_static(folder):
     key = os.path.join(folder, "key")
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
         file.write("k" * 32)
-    for words in (["watch", "--state", state], ["slack", "--state", state], ["confine", "--policy", policy, "--", "true"],
-                  ["notices", "add", "webhook", "https://example.org/", key, "--state", state]):
+    special = {"confine": ["confine", "--policy", policy, "--", "true"],
+               "webhook": ["notices", "add", "webhook", "https://example.org/", key, "--state", state]}
+    for file in plan.get("targets", {}).values():
+        if "{libexecdir}" not in file["destination"]:
+            continue
+        name = os.path.basename(file["destination"]).removeprefix("callgate-")
+        words = special.get(name, [name, "--state", state])
         said = subprocess.run([program, *words], text=True, capture_output=True, stdin=subprocess.DEVNULL)
         check(f"{words[0]} of the static file says that it needs the whole package", said.returncode == 2 and
               "install the whole package" in said.stderr, said)
@@ -123,9 +128,10 @@ def check_versions():
 
 
 def main():
-    check_list(introspect("install-plan"))
+    plan = introspect("install-plan")
+    check_list(plan)
     with tempfile.TemporaryDirectory() as folder:
-        check_static(folder)
+        check_static(folder, plan)
         check_archives(folder)
         check_bill(folder)
     check_versions()
