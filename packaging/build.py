@@ -118,7 +118,8 @@ def make_static(out, release=None):
     """The static file, and an archive of it with man pages, completions and documents: a prefix to unpack into."""
     release = release or Release()
     name = f"callgate-{release.version}-linux-{MACHINE}"
-    release.fresh("static", "root", "usr", "local")
+    release.fresh("static")
+    os.makedirs(os.path.join(release.work, "static", "root", "usr", "local"))
     prefix = os.path.join(release.work, "static", name)
     release.install(os.path.join(release.work, "static", "root"), "--tags", "man,doc,completion")
     os.rename(os.path.join(release.work, "static", "root", "usr", "local"), prefix)
