@@ -1,5 +1,6 @@
 """Archives whose bytes follow from their content alone: sorted names, one time, no owner, two modes."""
 import base64
+import contextlib
 import csv
 import gzip
 import hashlib
@@ -21,11 +22,14 @@ def walk(folder):
     return sorted(names)
 
 
-def write_tar(target, folder, name, when):
-    """folder/name and what is below it, as a .tar.gz; name "." for the folder's content alone."""
+def write_tar(target, folder, name, when, packed=True):
+    """folder/name and what is below it, as a .tar.gz (or .tar); name "." for the folder's content alone."""
     start = os.path.normpath(os.path.join(folder, name))
-    with open(target, "wb") as raw, gzip.GzipFile("", "wb", 9, raw, mtime=when) as packed, \
-            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar:
+    with contextlib.ExitStack() as closing:
+        file = closing.enter_context(open(target, "wb"))
+        if packed:
+            file = closing.enter_context(gzip.GzipFile("", "wb", 9, file, mtime=when))
+        tar = closing.enter_context(tarfile.open(fileobj=file, mode="w", format=tarfile.PAX_FORMAT))
         for inner in ([""] if name != "." else []) + walk(start):
             path = os.path.join(start, inner) if inner else start
             info = tar.gettarinfo(path, os.path.normpath(os.path.join(name, inner)))
@@ -34,8 +38,8 @@ def write_tar(target, folder, name, when):
             info.mtime = when
             info.mode = 0o755 if info.isdir() or info.issym() or info.mode & 0o100 else 0o644
             if info.isreg():
-                with open(path, "rb") as file:
-                    tar.addfile(info, file)
+                with open(path, "rb") as content:
+                    tar.addfile(info, content)
             else:
                 tar.addfile(info)
 

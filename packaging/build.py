@@ -83,7 +83,8 @@ class Release:
 
     def library(self):
         """libcallgate for the wheel: with utf8proc in it, because no other system need have that one. Stripped."""
-        target = os.path.join(self.work, "libcallgate.so")
+        target = os.path.join(self.folder, "wheel", "libcallgate.so")
+        os.makedirs(os.path.dirname(target), exist_ok=True)
         run(["cc", "-shared", "-o", target, "-Wl,-soname,libcallgate.so.1", "-Wl,-z,relro,-z,now", "-Wl,-Map=%.map",
              "-Wl,--whole-archive", os.path.join(self.folder, "src", "api", "libcallgate.a"), "-Wl,--no-whole-archive",
              "-l:libutf8proc.a", f"-Wl,--version-script={self.top}/src/api/callgate.map"])
@@ -92,7 +93,7 @@ class Release:
 
     def sbom(self, target, package, files):
         """files: name in the package -> file here."""
-        sbom.write(target, package, self.version, release_time(), files, self.work)
+        sbom.write(target, package, self.version, release_time(), files, self.folder)
 
     def declarations(self):
         """callgate.h without what a preprocessor takes."""
@@ -219,9 +220,10 @@ def make_image(out, release=None):
         archives.set_times(context, release_time())
         run(["buildah", *store, "build", "--isolation", "chroot", "--timestamp", str(release_time()), "--tag", tag, context])
         target = out_file(out, name)
-        if os.path.exists(target):
-            os.remove(target)
-        run(["buildah", *store, "push", tag, f"oci-archive:{target}:{tag}"])
+        # Packed here, because buildah's own archive has the time of its making in it.
+        layout = release.fresh("layout")
+        run(["buildah", *store, "push", tag, f"oci:{layout}:{tag}"])
+        archives.write_tar(target, layout, ".", release_time(), packed=False)
         run(["buildah", *store, "rmi", tag])
         made.append(name)
     else:
