@@ -157,6 +157,11 @@ if (!part || part === "one") {
   check("a changed policy is compared", await ada.sees("WEAKER"));
   await ada.open("#/gates");
   check("the gate is shown", await ada.sees(`process ${gate.process.pid}`));
+  const before = fs.readFileSync(place.policy, "utf8");
+  fs.writeFileSync(place.policy, "{");
+  place.cli(["reload"]);
+  check("a reload that was refused is shown, and why", await ada.sees("A reload was refused.") && await ada.sees("policy.json:1"), await ada.text());
+  fs.writeFileSync(place.policy, before);
 
   // ---- What tools may send ----
   const evil = [

@@ -1,7 +1,9 @@
 // http.mjs --callgate PROGRAM: the page without a browser: who is let in, what is refused and journalled, answers, what a
 // slow or greedy client can do. Ends with 'N passed, N failed'.
+import { spawnSync } from "node:child_process";
 import crypto from "node:crypto";
 import fs from "node:fs";
+import https from "node:https";
 import net from "node:net";
 import path from "node:path";
 import { Gate, Page, Place, ask, check, cleanUp, end, later, signIn, sleep, until } from "./lib.mjs";
@@ -165,6 +167,12 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
   check("a weaker policy is told", difference.classes?.some((one) => one.weaker && one.from.rule === "no-secrets"), difference);
   check("one that does not load is told", (await me.post("/api/difference", { file: place.policy, text: '{"rules": 1}' })).json.failed?.includes("rules"));
   check("no file was written", !fs.readFileSync(place.policy, "utf8").includes('"auto_approve", "reason"'));
+  const running = JSON.parse(fs.readFileSync(place.policy));
+  fs.writeFileSync(place.policy, JSON.stringify({ ...running, rules: [{ id: "weak", effect: "auto_approve", match: { tool: "secret" } }, ...running.rules] }));
+  const reload = place.cli(["reload"]);
+  const refused = await until(async () => (await me.get("/api/gates")).json.gates[0].refused);
+  check("a refused reload stands with the gate, and why", refused?.violations?.[0]?.existingDeny === "no-secrets", [refused, reload.stdout, reload.stderr]);
+  check("that the files have changed is told", (await me.get("/api/rules")).json.current === false);
   check("what is no call is told", (await me.post("/api/explain", { call: "{" })).json.failed);
 
   // ---- Signing out ----
@@ -313,6 +321,54 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
   check("the owner sees them", own.passkeys.length === 3 && own.password === false, own);
   check("and takes one away", (await ada.post("/api/passkey/remove", { id: text(key.id) })).status === 200 && (await enter(key.sign(await asked(), { step: 5 }))).status === 403);
   await page.stop();
+}
+
+// ---- For people at other machines: TLS, a name, and somebody who can sign in ----
+{
+  const place = new Place();
+  place.people();
+  const pem = (name) => path.join(place.top, name);
+  const made = spawnSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", pem("key"), "-out", pem("cert"), "-days", "2", "-subj", "/CN=approve.example.org", "-addext", "subjectAltName=DNS:approve.example.org"]);
+  const more = ["--name", "approve.example.org", "--tls-certificate", pem("cert"), "--tls-key", pem("key")];
+  const fails = (args, text) => { const done = place.cli(["console", ...args]); return check(`it does not start: ${text}`, done.status === 2 && done.stderr.includes(text), done.stderr); };
+  fails(["--listen", "0.0.0.0:0"], "others can reach this address");
+  fails(["--listen", "0.0.0.0:0", "--tls-certificate", pem("cert"), "--tls-key", pem("key")], "--name");
+  fails(["--listen", "127.0.0.1:0", "--tls-key", pem("key")], "belong together");
+  fails(["--listen", "nowhere"], "an address of this machine");
+  fails(["--listen", "203.0.113.1:1", ...more], made.status === 0 ? "nobody could sign in" : "");
+  if (made.status !== 0) {
+    console.log("openssl is not there: TLS is left out");
+  } else {
+    fails(["--listen", "0.0.0.0:0", ...more], "nobody could sign in");
+    place.cli(["console", "password", "bob"], "correct horse battery\n");
+    const page = new Page(place, more);
+    page.listen = "0.0.0.0";
+    await page.start();
+    check("its address has the name", page.origin === `https://approve.example.org:${page.port}` && !page.link.includes("#"), page.link);
+    const tls = (where, options = {}) => new Promise((done) => {
+      const body = options.body && JSON.stringify(options.body);
+      const request = https.request({ host: "127.0.0.1", port: page.port, path: where, method: body ? "POST" : "GET", ca: fs.readFileSync(pem("cert")), servername: "approve.example.org", setHost: false, agent: false, ...options.tls,
+        headers: { Host: `approve.example.org:${page.port}`, ...(body ? { Origin: page.origin, "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) } : {}), ...options.headers } }, (answer) => {
+        let text = "";
+        answer.on("data", (data) => { text += data; });
+        answer.on("end", () => done({ status: answer.statusCode, headers: answer.headers, json: /^\{/.test(text) ? JSON.parse(text) : null }));
+      });
+      request.on("error", (error) => done({ status: 0, error: String(error) }));
+      request.end(body);
+    });
+    const bob = await tls("/api/sign-in/password", { body: { account: "bob", password: "correct horse battery" } });
+    check("a password signs in", bob.status === 200 && bob.json.person === "bob", bob);
+    check("its cookie is the host's alone", /^__Host-callgate=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/.test(bob.headers["set-cookie"][0]), bob.headers);
+    check("it is not asked without TLS again", bob.headers["strict-transport-security"] !== undefined);
+    const headers = { Cookie: bob.headers["set-cookie"][0].split(";")[0], "X-Callgate": bob.json.token };
+    check("and lets in", (await tls("/api/waiting", { headers })).status === 200);
+    check("localhost is not its name", (await tls("/api/waiting", { headers: { ...headers, Host: `localhost:${page.port}` } })).status === 403);
+    check("nor an address", (await tls("/api/waiting", { headers: { ...headers, Host: `127.0.0.1:${page.port}` } })).status === 403);
+    check("no old TLS", (await tls("/", { tls: { maxVersion: "TLSv1.1", minVersion: "TLSv1" } })).status === 0);
+    check("no HTTP without TLS", await ask(page, "/").then(() => false, () => true));
+    check("a link for an account has its name", page.newLink("bob").startsWith(page.origin + "/#link="));
+    await page.stop();
+  }
 }
 
 // ---- Greedy clients ----

@@ -107,7 +107,7 @@ export class Page {
   }
   async start(port = 0) {
     this.out = "";
-    this.process = run([callgate, "console", "--listen", `127.0.0.1:${port}`, "--state", this.place.state, "--home", this.place.top, ...(this.place.peopleFile ? ["--people", this.place.peopleFile] : []), ...this.args], { stdio: ["ignore", "pipe", "pipe"], env: this.env });
+    this.process = run([callgate, "console", "--listen", `${this.listen ?? "127.0.0.1"}:${port}`, "--state", this.place.state, "--home", this.place.top, ...(this.place.peopleFile ? ["--people", this.place.peopleFile] : []), ...this.args], { stdio: ["ignore", "pipe", "pipe"], env: this.env });
     this.process.stdout.on("data", (data) => { this.out += data; });
     this.process.stderr.on("data", (data) => { this.log += data; });
     await until(() => this.out.includes("\n") || this.process.exitCode !== null);

@@ -3,11 +3,13 @@ import { fill, h, lasting, t, tell, when } from './dom.js';
 import { api, now } from './app.js';
 
 function refusal(refused) {
-  const lines = [...(refused.errors || []), ...(refused.violations || []), ...(refused.weaker || [])];
+  const lines = [
+    ...(refused.violations || []).map((one) => t('gates.violation', { rule: one.newRule, deny: one.existingDeny })),
+    ...(refused.errors || []).map((one) => `${one.file}:${one.line}: ${one.message}`),
+    ...(refused.weaker || []).map((one) => [t('outcome.' + one.from), ' → ', t('outcome.' + one.to), ': ', h('code', {}, JSON.stringify(one.match)), one.witness ? [' ', t('diff.witness'), ' ', h('code', {}, JSON.stringify(one.witness))] : '']),
+  ];
   return h('div', { class: 'failed' }, h('p', {}, h('b', {}, t('gates.refused')), ' ', refused.when ? when(Date.parse(refused.when)) : ''),
-    h('ul', {}, lines.slice(0, 50).map((one) => h('li', {}, typeof one === 'string' ? one : one.message || h('code', {}, JSON.stringify(one)),
-      one.witness ? [' ', h('code', {}, JSON.stringify(one.witness))] : null))),
-    lines.length ? null : h('pre', {}, JSON.stringify(refused, null, 1)),
+    h('ul', {}, lines.slice(0, 50).map((one) => h('li', {}, one))),
     h('p', {}, t('gates.dismiss'), ' ', h('code', {}, 'callgate dismiss')));
 }
 
