@@ -54,6 +54,8 @@ static void write_facts(struct buf *buf, const struct request *r)
     write_named(buf, "channel", r->channel);
     write_named(buf, "thread", r->thread);
     write_named(buf, "actor", r->actor);
+    buf_text(buf, ",\"groups\":");
+    buf_slice(buf, r->groups.len > 0 ? r->groups : SLICE("[]"));
 }
 
 static bool waiting(struct exchange *x, struct request **ret_list, size_t *ret_count)

@@ -1,12 +1,13 @@
 // http.mjs --callgate PROGRAM: the page without a browser: who is let in, what is refused and journalled, answers, what a
 // slow or greedy client can do. Ends with 'N passed, N failed'.
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import crypto from "node:crypto";
 import fs from "node:fs";
 import https from "node:https";
 import net from "node:net";
+import os from "node:os";
 import path from "node:path";
-import { Gate, Page, Place, ask, check, cleanUp, end, later, signIn, sleep, until } from "./lib.mjs";
+import { Gate, Page, Place, RULES, ask, callgate, check, cleanUp, end, later, signIn, sleep, until } from "./lib.mjs";
 
 const refusals = (place) => place.events().filter((event) => event.kind === "console.refused").map((event) => event.detail.why);
 
@@ -87,7 +88,7 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
   check("a token of another session is nothing", (await me.get("/api/waiting", { "X-Callgate": other.token })).status === 403);
   check("a stream needs both", (await ask(page, "/api/events", { headers: { Cookie: me.cookie } })).status === 403);
   const session = (await me.get("/api/session")).json;
-  check("the session says who", session.person === (await import("node:os")).userInfo().username && session.way === "link" && !session.token, session);
+  check("the session says who", session.person === os.userInfo().username && session.way === "link" && !session.token, session);
 
   // ---- Answers ----
   const waits = async (name, args) => {
@@ -221,7 +222,7 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
   check("no link for an account that nobody has", page.newLink("eve") === "");
   check("bob sets another password", (await invited.post("/api/password", { password: "another one, long" })).status === 200 && (await enter("bob", "another one, long")).status === 200 && (await enter("bob", "correct horse battery")).status === 403);
   check("a page's password has twelve characters", (await invited.post("/api/password", { password: "elevenchars" })).status === 400);
-  place.people([{ name: "ada", page: "ada", user: (await import("node:os")).userInfo().username }, { name: "carl", page: "carl", rules: ["other"] }]);
+  place.people([{ name: "ada", page: "ada", user: os.userInfo().username }, { name: "carl", page: "carl", rules: ["other"] }]);
   check("who is taken off people.json is out at once", (await ask(page, "/api/waiting", { headers })).status === 401);
   const carl = await signIn(page, page.newLink("carl"));
   const second = gate.call("ask", { n: 9 });
@@ -369,6 +370,35 @@ const refusals = (place) => place.events().filter((event) => event.kind === "con
     check("a link for an account has its name", page.newLink("bob").startsWith(page.origin + "/#link="));
     await page.stop();
   }
+}
+
+// ---- Gates of a broker ----
+{
+  const place = new Place([...RULES, { id: "grouped", effect: "require_approval", match: { tool: "grouped" }, approversFrom: ["security"] }]);
+  place.write("people.json", "");
+  place.peopleFile = place.write("people.json", JSON.stringify({ people: [{ name: "ada", user: os.userInfo().username }, { name: "bob", page: "bob" }], groups: { security: ["bob"] } }));
+  const broker = spawn(callgate, ["serve", "--state", place.state, "--policy", place.policy], { stdio: "ignore" });
+  later(() => broker.kill());
+  const socket = path.join(place.state, "gate.sock");
+  await until(() => fs.existsSync(socket));
+  const gate = new Gate(place, { gate: socket }), page = await new Page(place).start(), me = await signIn(page), bob = await signIn(page, page.newLink("bob"));
+  const answer = async (who, tool) => {
+    const r = await until(async () => (await who.get("/api/waiting")).json.requests.find((one) => one.tool === tool));
+    const whole = (await who.get("/api/request?code=" + r.code)).json;
+    return [whole, (await who.post("/api/answer", { code: r.code, number: r.number, yes: true, scope: "once", shown: whole.shown })).json];
+  };
+  const id = gate.call("ask", { n: 1 });
+  const [whole, done] = await answer(me, "ask");
+  check("a call behind a broker is answered", done.result === "approved" && await until(() => gate.ran(id)), done);
+  check("its rule is found", whole.where?.file === place.policy, whole.where);
+  const grouped = gate.call("grouped", { n: 2 });
+  const [asked, no] = await answer(me, "grouped");
+  check("whom the rule asks is told", JSON.stringify(asked.groups) === '["security"]', asked.groups);
+  check("others may not answer", no.error === "forbidden" && !gate.ran(grouped), no);
+  check("who is of the group may", (await answer(bob, "grouped"))[1].result === "approved" && await until(() => gate.ran(grouped)));
+  gate.stop();
+  await page.stop();
+  broker.kill();
 }
 
 // ---- Greedy clients ----

@@ -73,10 +73,10 @@ export const clockEnv = (library, file) => ({ ...process.env, LD_PRELOAD: path.r
 
 // A gate in front of a server that answers every call with itself.
 export class Gate {
-  constructor(place, { channel = "local", thread, server, args = [], env } = {}) {
+  constructor(place, { channel = "local", thread, server, args = [], env, gate } = {}) {
     this.answers = new Map();
     this.id = 0;
-    this.process = run([callgate, "run", "--state", place.state, "--policy", place.policy, "--channel", channel, ...(thread ? ["--thread", thread] : []), ...(server ? ["--server", server] : []), "--hold-for", "600", ...args, "--", "cat"], { stdio: ["pipe", "pipe", "ignore"], cwd: place.top, env });
+    this.process = run([callgate, "run", "--state", place.state, ...(gate ? ["--gate", gate] : ["--policy", place.policy]), "--channel", channel, ...(thread ? ["--thread", thread] : []), ...(server ? ["--server", server] : []), "--hold-for", "600", ...args, "--", "cat"], { stdio: ["pipe", "pipe", "ignore"], cwd: place.top, env });
     this.process.stdin.on("error", () => {});
     let rest = "";
     this.process.stdout.on("data", (data) => {
