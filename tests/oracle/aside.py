@@ -67,6 +67,10 @@ class _Aside:
         for leaf in self.maker.walk.leaves:
             if leaf.node.kind == "string":
                 self.level(leaf, leaf.node.value)
+        if self.maker.empty_trees:
+            for form in forms.anchored("", self.maker.starts, self.world.home):
+                if form.readable:
+                    self.out += [Reading(path=path, aside=True) for path in canonical.as_link(form.text())]
         return self.out
 
     def level(self, leaf, text):

@@ -26,6 +26,7 @@ class Maker:
         self.starts = [world.cwd] + world.roots + self.bases
         self.keep = trees.filter_of(self.walk.members, names.folded)
         self.no_path_stays, self.paths = True, []
+        self.empty_trees = False  # some tree argument is absent or null
 
     # --- where relative paths start
 
@@ -74,6 +75,7 @@ class Maker:
             self._leaf(leaf)
         absent = [name for name in self.mine.names["tree"] if self._is_absent(name)]
         if absent:
+            self.empty_trees = True
             sure = any(name in self.operators.names["tree"] for name in absent)
             for form in forms.anchored("", self.starts, self.world.home):
                 self._form(form, True, not sure)
@@ -89,6 +91,7 @@ class Maker:
         elif leaf.is_path and node.kind in ("number", "bool"):
             self._add(UNREADABLE, leaf.is_base or not leaf.sure)
         elif leaf.is_tree and any(member.value is node for member in self.walk.members):  # null
+            self.empty_trees = True
             for form in forms.anchored("", self.starts, self.world.home):
                 self._form(form, True, not self.operators.has("tree", leaf.name))
 
