@@ -315,6 +315,19 @@ static void reduce(struct slice text, char *buffer, size_t *at, size_t *ups)
     }
 }
 
+struct slice path_textual(struct slice start, struct slice text, char room[PATH_TEXTUAL_BYTES])
+{
+    size_t at = PATH_TEXTUAL_BYTES, ups = 0;
+    if (start.len > LIMIT_PATH_BYTES || text.len > LIMIT_PATH_BYTES) {
+        return SLICE("/");
+    }
+    reduce(text, room, &at, &ups);
+    if (text.len == 0 || text.ptr[0] != '/') {
+        reduce(start, room, &at, &ups);
+    }
+    return at == PATH_TEXTUAL_BYTES ? SLICE("/") : (struct slice){room + at, PATH_TEXTUAL_BYTES - at};
+}
+
 void path_resolve(struct path_resolved *ret, struct slice start, struct slice text, enum path_mode mode)
 {
     bool relative = text.len == 0 || text.ptr[0] != '/';

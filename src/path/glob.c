@@ -252,8 +252,7 @@ static bool append_component(struct path_globber *globber, size_t first, struct 
     return true;
 }
 
-/* One text without braces, from one start. */
-static bool expand_one(struct path_globber *globber, struct slice start, struct slice text)
+static bool walk_one(struct path_globber *globber, struct slice start, struct slice text)
 {
     size_t first = globber->part_count, kept = globber->texts.len;
     char tree[LIMIT_PATH_BYTES];
@@ -303,6 +302,20 @@ static bool expand_one(struct path_globber *globber, struct slice start, struct 
     globber->part_count = first;
     globber->texts.len = kept;
     return good;
+}
+
+/* One text without braces, from one start. `..` is taken where the walk stands, and, as for every path, from the text. */
+static bool expand_one(struct path_globber *globber, struct slice start, struct slice text)
+{
+    char room[PATH_TEXTUAL_BYTES];
+    if (!walk_one(globber, start, text)) {
+        return false;
+    }
+    if (!path_has_dotdot(text)) {
+        return true;
+    }
+    struct slice reduced = path_textual(start, text, room);
+    return !path_has_wildcard(reduced) || walk_one(globber, SLICE("/"), reduced);
 }
 
 bool path_has_glob(struct slice text)

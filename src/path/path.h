@@ -69,6 +69,10 @@ struct path_resolved {
  * way that neither exists nor does not. */
 void path_resolve(struct path_resolved *ret, struct slice start, struct slice text, enum path_mode mode);
 
+/* An absolute path of the two without `.` and `..`, links not looked at; `/` when one of them is too long. */
+#define PATH_TEXTUAL_BYTES (2 * LIMIT_PATH_BYTES + 2)
+struct slice path_textual(struct slice start, struct slice text, char room[PATH_TEXTUAL_BYTES]);
+
 /* Whether a canonical path is equal to or below another: at a component boundary; `/` is above every one. */
 bool path_is_under(struct slice path, struct slice above);
 

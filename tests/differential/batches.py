@@ -80,8 +80,8 @@ class world:
     def __enter__(self):
         self.root = tempfile.TemporaryDirectory(prefix="differ-")
         self.aside = tempfile.TemporaryDirectory(prefix="aside-")
-        # Two directories deep, so that ".." leads to nothing that others change.
-        root = os.path.join(os.path.realpath(self.root.name), "u", "v")
+        # Some directories deep, so that ".." leads to nothing that others change.
+        root = os.path.join(os.path.realpath(self.root.name), *"uvwxyz")
         os.makedirs(root)
         tables.lay_out(tables.placed(self.case.get("fs", {}), root), root)
         return root, self.aside.name

@@ -186,19 +186,19 @@ class Places:
         """[(path, known word)] in order: the places of known words, trees, and what else may be a place."""
         out = [(path, not aside) for path, aside in command.places]
         out += [(path, True) for path in self.trees_of(command, budget)]
-        for text in self.may_be(command):
+        for text, tilde in self.may_be(command):
             for piece in pieces(text):
-                for path, _ in self.of_text(piece, False, command.starts):
+                for path, _ in self.of_text(piece, tilde and piece.startswith("~"), command.starts):
                     out.append((path, False))
         for word in command.all_words:
             if word.opaque and word.globs:
-                out += [(path, False) for path in self.globbed(self.maybe(word), command, budget)]
+                out += [(path, False) for path in self.globbed(self.maybe(word), word.tilde, command, budget)]
         return out
 
     def aside_hosts(self, command):
         """[(host, known word)]."""
         out = [(host, True) for host in command.hosts]
-        for text in self.may_be(command):
+        for text, _ in self.may_be(command):
             out += [(hosts.of_url(piece), False) for piece in pieces(text) if hosts.begins_as_url(piece)]
         texts = [command.text] if command.unreadable else [word.value for word in command.all_words]
         for text in texts:
@@ -214,19 +214,19 @@ class Places:
         return os.fsdecode(where) + word.rest
 
     def may_be(self, command):
-        """Texts that may be later words."""
+        """Texts that may be later words, and whether they begin with an unquoted ~."""
         if command.unreadable:
-            return RUN.findall(forms.fill_anywhere(command.text, self.world))
-        out = [self.maybe(word) for word in command.all_words if word.opaque]
+            return [(run, False) for run in RUN.findall(forms.fill_anywhere(command.text, self.world))]
+        out = [(self.maybe(word), word.tilde) for word in command.all_words if word.opaque]
         if command.words and commands.basename(command.words[0]) in commands.RUNS_ANYTHING:
             for text in [self.maybe(word) if word.opaque else word.value for word in command.all_words] + \
                     list(command.documents):
-                out += RUN.findall(forms.fill_anywhere(text, self.world))
+                out += [(run, False) for run in RUN.findall(forms.fill_anywhere(text, self.world))]
         return out
 
-    def globbed(self, text, command, budget):
+    def globbed(self, text, tilde, command, budget):
         out = []
-        for form in forms.anchored(text, command.starts, self.world.home):
+        for form in self.anchored(text, tilde, command.starts):
             if form.readable:
                 out += expanded(form, self.files, budget)
         return out

@@ -206,6 +206,10 @@ def expand(base, rest):
         return out
     for each in found:
         _expand_one(out, base, each)
+        if b".." in each.split(b"/") and any(char in each for char in b"*?["):
+            reduced = canonical.textual(_glue(base, each))
+            if any(char in reduced for char in b"*?["):
+                _expand_one(out, b"/", reduced)
     return out
 
 
