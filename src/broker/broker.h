@@ -18,6 +18,10 @@
 typedef bool broker_add_built_in(struct sources *sources, struct slice surface, struct slice project,
                                  struct arena *arena);
 
+/* Whether a file holds rules that came along with a hook of a state directory: a hook that names one has it loaded beside
+ * the broker's own, at the administrator's tier. */
+typedef bool broker_knows_protection(const char *state_dir, struct slice file);
+
 struct broker_options {
     const struct sources
         *sources;         /* the policy's files; those at standard places are added for each client */
@@ -32,8 +36,9 @@ struct broker_options {
     const char *notify;
     const char *const *words; /* what makes another broker of this one: kept, for whoever starts it again */
     size_t word_count;
-    uint32_t idle_ms;                  /* ends when nobody has been connected for so long; 0: never */
-    broker_add_built_in *add_built_in; /* may be NULL */
+    uint32_t idle_ms;                          /* ends when nobody has been connected for so long; 0: never */
+    broker_add_built_in *add_built_in;         /* may be NULL */
+    broker_knows_protection *knows_protection; /* may be NULL */
     void (*say)(const char *line);
 };
 

@@ -37,6 +37,7 @@ bool peer_is_unconfined(const struct peer *peer);
 struct policy_key {
     struct slice surface; /* whose callers something may be known of */
     struct slice project; /* whose steering files are protected; ptr NULL: none */
+    struct slice protect; /* the file of rules that came along with the client's hook; ptr NULL: none */
     struct slice cwd, home;
     bool unnamed; /* the client's server has no name */
     unsigned readings_flags;
@@ -70,6 +71,8 @@ struct policies {
  * when it was loaded just now. The key's texts are copied. */
 MUST_USE struct shared_policy *policies_take(struct policies *policies, const struct policy_key *key,
                                              struct buf *ret_lines);
+/* Whether a policy is loaded that has the rules of this file, which came along with a hook. */
+bool policies_protect(const struct policies *policies, struct slice file);
 void policies_give_back(struct policies *policies, struct shared_policy *policy);
 void policies_reload(struct policies *policies);
 void policies_finish(struct policies *policies);

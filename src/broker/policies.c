@@ -26,7 +26,8 @@ static bool keep_key(struct shared_policy *policy, const struct policy_key *key)
 {
     arena_init(&policy->arena, 1u << 20);
     buf_init_message(&policy->lines, LINES_MOST);
-    policy->texts = malloc(key->surface.len + key->project.len + key->cwd.len + key->home.len + 4);
+    policy->texts =
+        malloc(key->surface.len + key->project.len + key->protect.len + key->cwd.len + key->home.len + 5);
     if (policy->texts == NULL) {
         return false;
     }
@@ -35,6 +36,9 @@ static bool keep_key(struct shared_policy *policy, const struct policy_key *key)
     policy->key.surface = copy(&at, key->surface);
     if (key->project.ptr != NULL) {
         policy->key.project = copy(&at, key->project);
+    }
+    if (key->protect.ptr != NULL) {
+        policy->key.protect = copy(&at, key->protect);
     }
     policy->key.cwd = copy(&at, key->cwd);
     policy->key.home = copy(&at, key->home);
@@ -51,6 +55,11 @@ static bool choose_files(const struct policies *policies, struct shared_policy *
     bool done = sources_init(&policy->sources);
     for (size_t i = 0; i < options->sources->count && done; i++) {
         done = sources_add_file(&policy->sources, &options->sources->files[i]);
+    }
+    if (done && policy->key.protect.ptr != NULL) {
+        const struct source_file file = {
+            .path = policy->key.protect.ptr, .tier = TIER_ADMIN, .at_tier = true, .no_policy = true};
+        done = sources_add_file(&policy->sources, &file);
     }
     policy->sources.authored = options->sources->authored || options->standard_places;
     if (done && options->standard_places) {
@@ -130,6 +139,8 @@ static bool fits(const struct shared_policy *policy, const struct policy_key *ke
     bool same_start = slice_eq(has->cwd, key->cwd) && slice_eq(has->home, key->home);
     bool same_project =
         (has->project.ptr != NULL) == (key->project.ptr != NULL) && slice_eq(has->project, key->project);
+    same_project = same_project && (has->protect.ptr != NULL) == (key->protect.ptr != NULL) &&
+                   slice_eq(has->protect, key->protect);
     if (!same_project || !slice_eq(has->surface, key->surface) ||
         (has->unnamed != key->unnamed && gate_policy(policy->gate)->names_server) ||
         has->readings_flags != key->readings_flags || policy->of_workspace != workspace) {
@@ -176,6 +187,16 @@ struct shared_policy *policies_take(struct policies *policies, const struct poli
         drop_unused(policies);
     }
     return policy;
+}
+
+bool policies_protect(const struct policies *policies, struct slice file)
+{
+    for (const struct shared_policy *policy = policies->first; policy != NULL; policy = policy->next) {
+        if (policy->key.protect.ptr != NULL && slice_eq(policy->key.protect, file)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void policies_give_back(struct policies *policies, struct shared_policy *policy)

@@ -68,6 +68,14 @@ static bool has_file(const struct sources *sources, struct slice path)
     return false;
 }
 
+/* A client names a file and nothing more: it is one of those that came along with hooks of the state directory. */
+static bool may_load(const struct server *server, struct slice file)
+{
+    const struct broker_options *options = server->options;
+    return policies_protect(&server->policies, file) ||
+           (options->knows_protection != NULL && options->knows_protection(options->state_dir, file));
+}
+
 static bool take_terms(struct client *client, struct fields *fields, struct buf *lines)
 {
     struct policy_key key = {.surface = take_text(fields)};
@@ -86,10 +94,16 @@ static bool take_terms(struct client *client, struct fields *fields, struct buf 
         key.surface = SLICE(""); /* of a gate's or a relay's callers nothing is known */
     }
     if (protect.ptr != NULL && !has_file(client->server->options->sources, protect)) {
-        buf_text(lines, "the broker does not load ");
-        utf8_append_printable(lines, protect);
-        buf_text(lines, ": start it with --policy admin=FILE for that file, too");
-        return true;
+        if (!may_load(client->server, protect)) {
+            buf_text(lines, "the broker does not load ");
+            utf8_append_printable(lines, protect);
+            buf_text(
+                lines,
+                ": no hook of its state directory came with it; start it with --policy admin=FILE for that "
+                "file, too");
+            return true;
+        }
+        key.protect = protect;
     }
     if (!keep_base(client, &base)) {
         buf_text(lines, "the broker has no memory");

@@ -431,6 +431,18 @@ def test_installed_hook():
         check("doctor says that no broker is there", "no broker can be reached" in done.stdout, done.stdout)
         broker = subprocess.Popen([CALLGATE, "serve", "--policy", policy, "--state", f.state, "--home", f.path, "--quiet"])
         wait_for("the broker", lambda: os.path.exists(sock))
+        # Another host's, which is put in when the broker runs already.
+        run("hook", "install", "gemini", "--gate", sock, "--state", f.state, "--home", f.path, code=0)
+        line = json.load(open(os.path.join(f.path, ".gemini/settings.json")))["hooks"]["BeforeTool"][0]["hooks"][0]["command"]
+        for tool, denied in (("ls", False), ("rm", True)):
+            done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=30, input=json.dumps(
+                {"hook_event_name": "BeforeTool", "session_id": "x", "cwd": f.path, "tool_name": tool, "tool_input": {}}))
+            check(f"hooks of two hosts ask one broker: {tool}", ("deny" in done.stdout) == denied and done.returncode == 0, done)
+        other = f.write("other.json", [{"id": "x", "effect": "auto_approve", "match": {"tool": "rm"}}])
+        message = {"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": "ls", "tool_input": {}}
+        done = subprocess.run([CALLGATE, "hook", "claude-code", "--gate", sock, "--state", f.state, "--protect", other],
+                              input=json.dumps(message), capture_output=True, text=True, timeout=30)
+        check("no client has another file loaded", "deny" in done.stdout and "does not load" in done.stderr, done)
 
         def call(tool, arguments):
             message = {"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": tool, "tool_input": arguments}

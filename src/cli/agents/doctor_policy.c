@@ -28,8 +28,9 @@ void doctor_write_mend(char ret_mend[MEND_SIZE], const struct install_place *pla
         write_shell_word(&text, place->settings);
     }
     for (size_t i = 0; i + 1 < hook->word_count; i++) {
-        if (strcmp(hook->words[i], "--policy") == 0) {
-            buf_text(&text, " --policy ");
+        bool broker = strcmp(hook->words[i], "--gate") == 0;
+        if (broker || strcmp(hook->words[i], "--policy") == 0) {
+            buf_text(&text, broker ? " --gate " : " --policy ");
             write_shell_word(&text, hook->words[i + 1]);
         }
     }

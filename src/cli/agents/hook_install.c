@@ -30,9 +30,7 @@ const char hook_install_usage[] =
     "  --managed             for everybody on this machine (needs root)\n"
     "  --settings FILE       another file than the host's own\n"
     "  --dry-run             only print what would be written\n"
-    "  --gate SOCKET         a broker judges ('callgate serve'): no --policy then; it loads what protects "
-    "the\n"
-    "                        hook when it is started next\n"
+    "  --gate SOCKET         a broker judges ('callgate serve'): no --policy then\n"
     "  --no-self-protect     leave out the rules that keep the agent from writing policy, settings and\n"
     "                        state\n\n"
     "The other options of 'callgate hook' go into the command line that is installed.\n";

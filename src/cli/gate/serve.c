@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "host/host.h"
@@ -190,34 +189,24 @@ static bool keep_words(struct broker_options *broker, struct options *options,
     return !words.failed;
 }
 
-static bool has_file(const struct sources *sources, const char *path)
-{
-    for (size_t i = 0; i < sources->count; i++) {
-        if (strcmp(sources->files[i].path, path) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The rules that came along with hooks of this state directory: `hook install` has recorded them, and a hook that names
- * one is denied by a broker that does not load it. */
-static bool add_protections(struct options *options)
+/* The rules that came along with hooks: `hook install` has recorded them in the state directory. */
+static bool knows_protection(const char *state_dir, struct slice file)
 {
     struct recorded_place *list = NULL;
     size_t count = 0;
+    struct arena arena;
     struct buf error;
+    bool known = false;
+    arena_init(&arena, 64u << 20);
     buf_init_message(&error, MESSAGE_BYTES);
-    bool ok = installed_places(options->state_dir, &options->arena, &list, &count, &error);
-    for (size_t i = 0; ok && i < count; i++) {
-        const struct source_file file = {
-            .path = list[i].protect, .tier = TIER_ADMIN, .at_tier = true, .no_policy = true};
-        if (file.path != NULL && access(file.path, F_OK) == 0 && !has_file(&options->sources, file.path)) {
-            ok = sources_add_file(&options->sources, &file);
+    if (installed_places(state_dir, &arena, &list, &count, &error)) {
+        for (size_t i = 0; i < count && !known; i++) {
+            known = list[i].protect != NULL && slice_is(file, list[i].protect);
         }
     }
     buf_finish(&error);
-    return ok;
+    arena_finish(&arena);
+    return known;
 }
 
 static int serve(struct options *options, const struct serve_options *own)
@@ -229,6 +218,7 @@ static int serve(struct options *options, const struct serve_options *own)
         .state_dir = options->state_dir,
         .base = options->base,
         .add_built_in = add_built_in,
+        .knows_protection = knows_protection,
         .say = own->quiet ? NULL : say_line,
     };
     int code = fill(&broker, own);
@@ -241,7 +231,7 @@ static int serve(struct options *options, const struct serve_options *own)
     buf_byte(&path, '\0');
     broker.socket = own->gate != NULL ? own->gate : path.ptr;
     /* The admin's file comes before all others, as for every surface. */
-    bool ready = buf_ok(&path) && keep_words(&broker, options, own) && add_protections(options) &&
+    bool ready = buf_ok(&path) && keep_words(&broker, options, own) &&
                  (broker.standard_places || sources_add_places(&options->sources, &options->base, false));
     if (!ready) {
         buf_text(&error, "no memory, or the name of the state directory is too long");
