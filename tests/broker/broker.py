@@ -437,7 +437,7 @@ def test_installed_hook():
         for tool, denied in (("ls", False), ("rm", True)):
             done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=30, input=json.dumps(
                 {"hook_event_name": "BeforeTool", "session_id": "x", "cwd": f.path, "tool_name": tool, "tool_input": {}}))
-            check(f"hooks of two hosts ask one broker: {tool}", ("deny" in done.stdout) == denied and done.returncode == 0, done)
+            check(f"hooks of two hosts ask one broker: {tool}", ("deny" in done.stdout) == denied, done)
         other = f.write("other.json", [{"id": "x", "effect": "auto_approve", "match": {"tool": "rm"}}])
         message = {"hook_event_name": "PreToolUse", "session_id": "x", "cwd": f.path, "tool_name": "ls", "tool_input": {}}
         done = subprocess.run([CALLGATE, "hook", "claude-code", "--gate", sock, "--state", f.state, "--protect", other],
