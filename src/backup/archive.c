@@ -267,11 +267,13 @@ static bool unpack_entry(struct unpacking *u, const char *name, uint64_t size)
 {
     struct entry *list =
         u->count < ENTRIES_MOST ? array_grow(u->list, &u->cap, u->count + 1, sizeof(*u->list)) : NULL;
-    if (list == NULL || !is_name(name) || size >= ENTRY_MOST) {
-        return refuse(u, list == NULL ? "it has too many files"
-                                      : "a file in it has a name or a size that none has");
+    if (list == NULL) {
+        return refuse(u, "it has too many files");
     }
     u->list = list;
+    if (!is_name(name) || size >= ENTRY_MOST) {
+        return refuse(u, "a file in it has a name or a size that none has");
+    }
     struct entry *entry = &u->list[u->count++];
     *entry = (struct entry){.size = size};
     memcpy(entry->name, name, strlen(name) + 1);

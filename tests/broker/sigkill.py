@@ -133,6 +133,7 @@ def main():
         broker = Broker(f)
         # Whoever comes first starts the next broker: this test, or a client.
         gates = [Gate(f, "--gate", broker.socket, "--hold-for", "2", thread=str(i)) for i in range(3)]
+        check("each gate is there before the first kill", [g.call("ls", {"n": "first"}) for g in gates] == ["ran"] * 3)
         works = [Work(f"gate{i}", ("ls", "rm"), lambda tool, n, g=g: g.call(tool, n) == "ran") for i, g in enumerate(gates[:2])]
         works.append(Work("asks", ("cp",), lambda tool, n: gates[2].call(tool, n) == "ran"))
         works += [Work(f"hook{i}", ("ls", "rm"), hook(f, broker)) for i in range(2)]

@@ -81,8 +81,9 @@ def under_load(f, policy):
     os.makedirs(os.path.join(f.path, ".config/callgate"))
     f.write(".config/callgate/policy.json", POLICY)
     f.write(".config/callgate/people.json", '{"people":[]}')
+    os.makedirs(os.path.join(f.state, "tools"), mode=0o700)
+    os.chmod(f.state, 0o700)
     gates = [Gate(f, "--policy", policy, "--server", "s", thread=str(i)) for i in range(3)]
-    os.makedirs(os.path.join(f.state, "tools"), exist_ok=True)
     f.write("state/tools/s.json", "{}")
     loads = [Load(gates[0]), Load(gates[1]), Load(gates[2], f)]
     for load in loads:
