@@ -22,6 +22,10 @@ _callgate() {
 	--ask) COMPREPLY=($(compgen -W 'auto host callgate' -- "$cur")); return ;;
 	--actor) COMPREPLY=($(compgen -W 'claude_process session_owner' -- "$cur")); return ;;
 	--fsync) COMPREPLY=($(compgen -W 'always batch never' -- "$cur")); return ;;
+	--template) COMPREPLY=($(compgen -W 'strict balanced observe' -- "$cur")); return ;;
+	--tools)
+		# Of `check` it is a flag.
+		[[ $command == run ]] && COMPREPLY=($(compgen -W 'record pin off' -- "$cur")) && return ;;
 	--journal) COMPREPLY=($(compgen -W 'required optional' -- "$cur")); return ;;
 	--cwd | --home | --root | --state) COMPREPLY=($(compgen -d -- "$cur")); return ;;
 	approve | refuse)

@@ -37,6 +37,14 @@ def check(what, ok, *shown):
     print(f"failed: {what}", *shown, sep="\n    ")
 
 
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+with open(os.path.join(TOP, "docs/first-ten-minutes.md"), encoding="utf-8") as page, open(os.path.join(TOP, "tools/minutes.mjs"), encoding="utf-8") as played:
+    typed = [line[2:].split(" CODE")[0] for line in page.read().splitlines() if line.startswith("$ ")]
+    script = played.read()
+    check("the transcript has five commands", len(typed) == 5, typed)
+    check("and they are what is played on a bare system", all(" ".join(line.split()[:4]) in script or line.startswith(("make", "callgate approve"))
+                                                              for line in typed), typed)
+
 with tempfile.TemporaryDirectory(prefix="callgate-first-", dir="/var/tmp") as folder:
     home = os.path.realpath(folder)
     work, state, record = (os.path.join(home, name) for name in ("work", "state", "record"))

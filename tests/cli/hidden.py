@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 CALLGATE = os.path.abspath(sys.argv[1])
-POLICIES = int(sys.argv[2]) if len(sys.argv) > 2 else 60
+POLICIES = int(sys.argv[2]) if len(sys.argv) > 2 else 40
 TOOLS = ["read_a", "read_b", "write_a", "write_b", "send", "odd*name"]
 SERVER = '''
 import json, sys
