@@ -12,6 +12,12 @@
 #include "base/file.h"
 #include "console/internal.h"
 
+/* What a client may not get wrong has another name since 0.9.77. */
+#if MHD_VERSION >= 0x00097701
+#define STRICT_OPTION MHD_OPTION_CLIENT_DISCIPLINE_LVL
+#else
+#define STRICT_OPTION MHD_OPTION_STRICT_FOR_CLIENT
+#endif
 #define LISTENERS      2
 #define IDLE_SECONDS   20u
 #define FIRST_BYTES_NS 20000000000u /* how long a request may take to arrive */
@@ -179,9 +185,8 @@ static bool start_listener(struct server *server, size_t at, int fd, struct buf 
         flags, 0, NULL, NULL, exchange_take, server->console, MHD_OPTION_EXTERNAL_LOGGER, say_nothing, NULL,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MOST,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)HEADER_BYTES,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, connected, server, MHD_OPTION_ARRAY, tls ? secure : none,
-        MHD_OPTION_END);
+        STRICT_OPTION, 1, MHD_OPTION_NOTIFY_COMPLETED, exchange_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION,
+        connected, server, MHD_OPTION_ARRAY, tls ? secure : none, MHD_OPTION_END);
     if (listener->daemon == NULL) {
         close(fd);
         buf_text(ret_error, tls ? "the server cannot start: do certificate and key belong together?"

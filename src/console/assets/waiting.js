@@ -3,7 +3,7 @@ import { $, bytes, fill, h, lasting, spelled, t, tell, when } from './dom.js';
 import { api, count, now, state } from './app.js';
 
 const HEAD = 40, TAIL = 15; // lines that are shown of a long text before it is unfolded
-const PATHS = 20;
+const PATHS = 6; // of those that were judged: the others are one press away
 const LINE_HEAD = 900, LINE_TAIL = 300; // characters of a long line
 const SETTLE = 350; // a key that was meant for what stood here before does not answer what stands here now
 
@@ -127,9 +127,8 @@ function drawPaths(r) {
   const paths = r.paths.filter((p) => !p.written).map((p) => h('li', {}, h('code', {}, spelled(p.path))));
   if (!paths.length) return null;
   const rest = paths.slice(PATHS);
-  const list = h('ul', { class: 'plain' }, paths.slice(0, PATHS));
-  if (rest.length) fold(list, () => rest, t('fold.paths', { n: rest.length }));
-  return h('section', { class: 'paths' }, h('h2', {}, t('fact.paths')), list);
+  return h('section', { class: 'paths' }, h('h2', {}, t('fact.paths')), h('ul', { class: 'plain' }, paths.slice(0, PATHS)),
+    rest.length ? h('details', {}, h('summary', {}, t('fold.paths', { n: rest.length })), h('ul', { class: 'plain' }, rest)) : null);
 }
 
 function covers(r, scope) {
@@ -150,7 +149,7 @@ function drawAnswers(r) {
   const reason = h('input', { id: 'because', maxlength: 900, 'aria-label': t('refuse.because') });
   fill(box,
     h('h2', {}, t('answers')),
-    r.whole ? h('div', { class: 'approve' }, allowed(r).map(([scope, key]) => h('div', {},
+    open.counted ? h('p', { class: 'result' }, open.counted) : r.whole ? h('div', { class: 'approve' }, allowed(r).map(([scope, key]) => h('div', {},
       h('button', { class: 'yes', 'data-scope': scope, 'aria-describedby': 'covers-' + scope, onclick: () => approve(scope) }, t('approve.' + scope), ' ', h('kbd', { 'aria-hidden': true }, key)),
       h('p', { id: 'covers-' + scope, class: 'quiet' }, covers(r, scope))))) : h('p', { class: 'failed', role: 'alert' }, t('not-whole')),
     h('div', { class: 'refuse' },
@@ -168,8 +167,8 @@ function drawDetail(r) {
   fill(detail, back(),
     h('h1', { id: 'request', tabindex: -1 }, spelled(name(r)), ' ', h('code', { class: 'code' }, r.code)),
     h('dl', { class: 'facts', id: 'facts' }),
-    ...(lines ? [h('h2', {}, t('call'), ' ', h('span', { class: 'quiet' }, bytes(r.bytes))), lines] : []),
     h('div', { id: 'paths' }),
+    ...(lines ? [h('h2', {}, t('call'), ' ', h('span', { class: 'quiet' }, bytes(r.bytes))), lines] : []),
     h('section', { id: 'answers', class: 'answers' }));
   if (r.lines) {
     drawFacts(r);
@@ -233,6 +232,7 @@ function unfoldAll() {
 // ---- Answers ----
 
 function approve(scope) {
+  if (open.counted) return;
   if (open.folds.length) { // a yes is to what was seen
     unfoldAll();
     tell(t('unfolded'), true);
@@ -247,15 +247,20 @@ async function answer(yes, scope, because) {
   if (!r || r.state !== 'waiting' || open.answered) return;
   const own = open;
   own.answered = true;
+  tell('');
   for (const button of detail.querySelectorAll('button')) button.disabled = true;
   try {
     const done = await api('answer', { code: r.code, number: r.number, yes, scope: scope || undefined, shown: r.shown, because: because || undefined });
     const also = done.also.length ? ' ' + t(yes ? 'done.released' : 'done.refused-too', { n: done.also.length, codes: done.also.join(', ') }) : '';
     const text = t('done.' + done.result, { name: name(r), given: done.given, needed: done.needed }) + (done.result === 'approved' ? ' ' + covers({ ...r, alsoRule: [], alsoCall: [] }, done.scope) : '') + also;
-    if (open !== own) tell(text);
+    if (done.result === 'counted') {
+      own.counted = text;
+      own.answered = false;
+      tell(text);
+      if (open === own) drawAnswers(r);
+    } else if (open !== own) tell(text);
     else fill($('answers'), h('p', { class: 'result', tabindex: -1, id: 'result' }, text), next(r));
     $('result')?.focus();
-    if (done.result === 'counted') own.answered = false;
   } catch (refused) {
     own.answered = false;
     tell(refused.text, true);
