@@ -27,7 +27,9 @@ bool shadows_may_hold(const struct rule *inner, const struct rule *outer)
     const uint8_t commands = READING_FIELD_COMMAND;
     return !(single(b->tool) && b->tool != a->tool && (a->tool == 0 || single(a->tool))) &&
            !((outer->looks & commands) != 0 && (inner->looks & commands) == 0) &&
-           !(b->host != 0 && a->host == 0) && !(b->arg_count != 0 && a->arg_count == 0);
+           !(b->path_prefix != 0 && a->path_prefix == 0) &&
+           !(b->path_component != 0 && a->path_component == 0) && !(b->host != 0 && a->host == 0) &&
+           !(b->arg_count != 0 && a->arg_count == 0);
 }
 
 static bool may_meet(const struct rule *x, const struct rule *y)

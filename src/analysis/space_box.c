@@ -1,5 +1,6 @@
 /* Boxes of a space: their meetings, the trees of their tools, and which rule decides them. */
 #include "analysis/analysis.h"
+#include "analysis/shadows.h"
 #include "analysis/space_internal.h"
 #include "base/fold.h"
 
@@ -34,7 +35,9 @@ bool space_is_covered(const struct space *space, size_t side, uint32_t end, cons
     const struct side *at = &space->sides[side];
     for (uint32_t i = 0; i < end && i < at->flat.rule_count; i++) {
         const struct rule *earlier = at->opaque[i] ? space_rule(space, side, i) : NULL;
-        if (earlier != NULL && is_solid(earlier) && rule_subset(policy, rule, at->policy, earlier)) {
+        if (earlier != NULL && is_solid(earlier) &&
+            (policy != at->policy || shadows_may_hold(rule, earlier)) &&
+            rule_subset(policy, rule, at->policy, earlier)) {
             return true;
         }
     }
