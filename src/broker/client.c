@@ -198,12 +198,14 @@ static void write_hello(struct remote *r)
     frame_end(&r->out, began);
 }
 
-static bool greet(struct remote *r, struct buf *ret_error)
+/* *ret_answered: the broker has said something. */
+static bool greet(struct remote *r, bool *ret_answered, struct buf *ret_error)
 {
     struct fields fields;
     buf_reset(&r->out);
     write_hello(r);
-    if (!exchange(r, FRAME_WELCOME, WELCOME_MS, &fields)) {
+    *ret_answered = exchange(r, FRAME_WELCOME, WELCOME_MS, &fields);
+    if (!*ret_answered) {
         buf_printf(ret_error, "the broker at %s does not answer", r->socket);
         return false;
     }
@@ -243,12 +245,24 @@ static bool connect_now(struct remote *r, struct buf *ret_error)
 {
     hang_up(r);
     r->tried_ns = clock_mono_ns();
-    if (!reach(r)) {
-        buf_printf(ret_error, "no broker can be reached at %s: %s; start it with 'callgate serve'", r->socket,
-                   strerror(errno));
-        return false;
+    /* Twice: one that ends just now, because it is started anew, is not the last word. */
+    for (int i = 0;; i++) {
+        bool answered = false;
+        uint64_t began = clock_mono_ns();
+        if (!reach(r)) {
+            buf_printf(ret_error, "no broker can be reached at %s: %s; start it with 'callgate serve'",
+                       r->socket, strerror(errno));
+            return false;
+        }
+        if (greet(r, &answered, ret_error)) {
+            return true;
+        }
+        if (answered || i > 0 || clock_mono_ns() - began > AGAIN_NS) {
+            return false;
+        }
+        buf_reset(ret_error);
+        pause_ms(PAUSE_MS);
     }
-    return greet(r, ret_error);
 }
 
 /* Whether the other end is closed, without waiting and without taking anything. */
