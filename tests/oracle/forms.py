@@ -115,13 +115,6 @@ def filled(text, world):
     return os.fsdecode(where) + text[found.end():]
 
 
-def fill_anywhere(text, world):
-    """The same for every such variable in a text."""
-    def put(found):
-        return os.fsdecode(world.home if "HOME" in found.group() else world.cwd)
-    return re.sub(r"\$\{(?:HOME|PWD)\}|\$(?:HOME|PWD)(?![A-Za-z0-9_])", put, text)
-
-
 def trimmed(text):
     """What a text is without white space at its ends, and without a pair of quotes around it."""
     out, left = [], text.strip(names.TRIMMED)

@@ -12,7 +12,14 @@ FROM_HERE_IF_TOLD = ("grep", "egrep", "fgrep")
 FIRST_IS_SEARCHED = ("grep", "egrep", "fgrep", "rg", "ag", "ack", "fd")
 NAMES_ONLY = ("find", "fd", "tree", "du")
 PASSES_HIDDEN = ("rg", "ag", "ack", "fd")
-RUN = re.compile(r"[A-Za-z0-9_./:,@%+=!~^-]+")
+RUN = re.compile(r"(\$\{(?:HOME|PWD)\}|\$(?:HOME|PWD)(?![A-Za-z0-9_]))?([A-Za-z0-9_./:,@%+=!~^-]*)")
+
+
+def runs(text, world):
+    """The runs of a text, the home or the working directory filled in where one begins with it."""
+    directories = {"": b"", "HOME": world.home, "PWD": world.cwd}
+    return [os.fsdecode(directories[(found.group(1) or "").strip("${}")]) + found.group(2)
+            for found in RUN.finditer(text) if found.group()]
 
 
 def split(text):
@@ -216,12 +223,12 @@ class Places:
     def may_be(self, command):
         """Texts that may be later words, and whether they begin with an unquoted ~."""
         if command.unreadable:
-            return [(run, False) for run in RUN.findall(forms.fill_anywhere(command.text, self.world))]
+            return [(run, False) for run in runs(command.text, self.world)]
         out = [(self.maybe(word), word.tilde) for word in command.all_words if word.opaque]
         if command.words and commands.basename(command.words[0]) in commands.RUNS_ANYTHING:
             for text in [self.maybe(word) if word.opaque else word.value for word in command.all_words] + \
                     list(command.documents):
-                out += [(run, False) for run in RUN.findall(forms.fill_anywhere(text, self.world))]
+                out += [(run, False) for run in runs(text, self.world)]
         return out
 
     def globbed(self, text, tilde, command, budget):
