@@ -324,6 +324,39 @@ def random_others(gate, rng, count):
         check(f"{kind}: allows are seen on both sides", count < 20 or (said > count and allowed > count // 4), [said, allowed])
 
 
+RULES = '''prefix_rule(pattern=["a", ["b",]], decision="prompt",)
+X = ["git", "push"]  # a name
+prefix_rule(pattern=X)
+network_rule(host="evil.example", protocol="https", decision="deny")
+'''
+CONFIG = '''approval_policy = "untrusted"
+[mcp_servers.gh]
+disabled_tools = ["drop"]
+default_tools_approval_mode = "prompt"
+[mcp_servers.gh.tools.get_issue]
+approval_mode = "approve"
+'''
+
+
+def other_forms(gate):
+    """The approvals of Codex's config.toml stand tool before server; what cannot be read is refused with its place."""
+    code, out, err = import_text(gate, "codex", "default.rules", RULES)
+    rules = [(rule["effect"], rule["match"].get("commandPrefix"), rule["match"].get("host")) for rule in json.loads(out)["rules"]] if out else None
+    check("Codex: alternatives, names, hosts", rules == [("deny", None, "evil.example"), ("require_approval", "a b", None),
+                                                        ("require_approval", "git push", None), ("auto_approve", "git push", None)], rules, err)
+    code, out, err = import_text(gate, "codex", "config.toml", CONFIG)
+    rules = [(rule["effect"], rule["match"]) for rule in json.loads(out)["rules"]] if out else None
+    check("Codex: approvals", rules == [("deny", {"tool": "drop", "server": "gh"}), ("auto_approve", {"tool": "get_issue", "server": "gh"}),
+                                        ("require_approval", {"tool": ["Bash", "apply_patch"]}), ("require_approval", {"server": "gh"})], rules, err)
+    for kind, name, text, place in (("codex", "x.rules", 'prefix_rule(pattern=["a"', ":1:25:"), ("codex", "x.rules", "def f(): pass", ":1:"),
+                                    ("codex", "x.rules", "prefix_rule(pattern=[])", ":1:1:"), ("codex", "x.toml", "a = [1", ":1:"),
+                                    ("gemini", "x.toml", '[[rule]]\ntoolName = "x\n', ":2:14:"), ("gemini", "x.toml", "[[rule]]\n", ":1:1:"),
+                                    ("gemini", "x.toml", '[[rule]]\ndecision = "maybe"\n', ":2:1:"),
+                                    ("opencode", "x.json", '{"permission": {"bash": "perhaps"}}', ":1:25:"), ("opencode", "x.json", "[]", ":1:1:")):
+        code, out, err = import_text(gate, kind, name, text)
+        check(f"{kind} {text!r}: refused with its place", code == 2 and not out and name + place in err, code, err)
+
+
 # --- public settings
 
 def public(gate):
@@ -375,6 +408,7 @@ def main():
         refusals(gate)
         random_lists(gate, random.Random(options.seed), options.random)
         random_others(gate, random.Random(options.seed), options.random)
+        other_forms(gate)
         public(gate)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0
