@@ -155,6 +155,7 @@ def make_deb(out):
         text = file.read()
     with open(control, "w", encoding="utf-8") as file:
         file.write(text.replace("@needed-for-a-build@", ",\n ".join(needed)))
+    archives.set_times(source, release_time())  # dpkg only takes down what is newer
     env = {key: value for key, value in os.environ.items() if not key.startswith("DEB_") and
            key not in ("CFLAGS", "CPPFLAGS", "LDFLAGS", "SOURCE_DATE_EPOCH")}
     run(["dpkg-buildpackage", "--build=binary", "--unsigned-changes", "--no-pre-clean"], cwd=source, env=env)
