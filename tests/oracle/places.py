@@ -246,14 +246,14 @@ class Places:
             return []
         options = [word.value for word in command.all_words[1:] if option(word)]
         hidden = hidden_too(name, options)
-        roots = [path for path, _ in command.places]
+        roots, out = [path for path, _ in command.places], []
         if self.starts_here(name, command, options):
             for start in command.starts:
                 if start is not None:
                     roots += [path for path in forms.canonical_of(forms.Anchored(start, b""))]
                     roots += [each for path in roots[-2:] if path != forms.UNREADABLE
                               for each in self.files.spellings(path)]
-        out = []
+                    out += canonical.as_link(start + b"/")
         for path in roots:
             if path == forms.UNREADABLE:
                 continue
