@@ -182,8 +182,12 @@ static void test_unknown_input(void)
             "{\"id\":\"a\",\"effect\":\"auto_approve\",\"match\":{\"tool\":\"ls\"}},"
             "{\"id\":\"p\",\"effect\":\"auto_approve\",\"match\":{\"tool\":\"cat\",\"pathPrefix\":\"/\"}}]");
     struct call_name name = {.tool = SLICE("rm")};
-    struct call call = {&name, 1,    SLICE("C"),        SLICE("T"), ACTOR_CLAUDE_PROCESS,
-                        NULL,  NULL, SLICE("a preview")};
+    struct call call = {.names = &name,
+                        .name_count = 1,
+                        .channel = SLICE("C"),
+                        .thread = SLICE("T"),
+                        .actor = ACTOR_CLAUDE_PROCESS,
+                        .preview = SLICE("a preview")};
     CHECK(gate_judge(b.gate, &call, NULL, (struct slice){0}).kind == OUTCOME_DENY);
     name.tool = SLICE("ls");
     CHECK(gate_judge(b.gate, &call, NULL, (struct slice){0}).kind == OUTCOME_ALLOW);
