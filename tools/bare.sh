@@ -26,16 +26,16 @@ bare_root() {
 	mirror=$(bare_mirror main)
 	security=$(bare_mirror security)
 	[ -n "$mirror" ] || { echo "callgate: apt here knows no mirror of Debian; run apt-get update first" >&2; exit 2; }
-	bare=$bare_cache/$1
-	if [ ! -e "$bare/etc/debian_version" ]; then
-		rm -rf "$bare" "$bare.part"
-		mkdir -p "$bare.part"
-		echo "callgate: making a bare $1 in $bare"
-		debootstrap --variant=minbase --include=git,make "$1" "$bare.part" "$mirror" >"$bare.log" 2>&1 ||
-			{ tail -n 5 "$bare.log" >&2; exit 2; }
-		mv "$bare.part" "$bare"
+	bare_kept=$bare_cache/$1
+	if [ ! -e "$bare_kept/etc/debian_version" ]; then
+		rm -rf "$bare_kept" "$bare_kept.part"
+		mkdir -p "$bare_kept.part"
+		echo "callgate: making a bare $1 in $bare_kept"
+		debootstrap --variant=minbase --include=git,make "$1" "$bare_kept.part" "$mirror" >"$bare_kept.log" 2>&1 ||
+			{ tail -n 5 "$bare_kept.log" >&2; exit 2; }
+		mv "$bare_kept.part" "$bare_kept"
 	fi
-	cp -a --reflink=auto "$bare/." "$2"
+	cp -a --reflink=auto "$bare_kept/." "$2"
 	bare_enter "$1" "$2"
 }
 
