@@ -1,4 +1,4 @@
-#include "analysis/exact.h"
+#include "analysis/exact_internal.h"
 
 /* ---- Assertions: no rule that gives a bad decision wins anywhere in the box ---- */
 

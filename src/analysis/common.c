@@ -1,4 +1,4 @@
-#include "analysis/common.h"
+#include "analysis/common_internal.h"
 
 #include "analysis/analysis.h"
 

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/exact.h"
+#include "analysis/exact_internal.h"
 #include "base/utf8.h"
 
 struct analysis *analysis_create(const struct policy *policy, const struct policy *asked,

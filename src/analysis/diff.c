@@ -1,9 +1,9 @@
 #include <stdlib.h>
 
-#include "analysis/common.h"
-#include "analysis/exact.h"
-#include "analysis/except.h"
-#include "analysis/listed.h"
+#include "analysis/common_internal.h"
+#include "analysis/exact_internal.h"
+#include "analysis/except_internal.h"
+#include "analysis/listed_internal.h"
 
 void diff_init(struct diff *diff)
 {

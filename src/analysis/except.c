@@ -1,9 +1,9 @@
-#include "analysis/except.h"
+#include "analysis/except_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/listed.h"
+#include "analysis/listed_internal.h"
 
 /* With more exceptions than this they are not compared any more: then some may stand in others. */
 #define COMPARED_MOST 64u

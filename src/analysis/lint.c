@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analysis/analysis.h"
-#include "analysis/shadows.h"
+#include "analysis/shadows_internal.h"
 #include "base/utf8.h"
 
 /* What is found before anything is written: all by rule, in load order. */

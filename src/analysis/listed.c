@@ -1,4 +1,4 @@
-#include "analysis/listed.h"
+#include "analysis/listed_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include <stdlib.h>
 
 #include "analysis/analysis.h"
-#include "analysis/shadows.h"
+#include "analysis/shadows_internal.h"
 #include "base/utf8.h"
 
 void violations_init(struct violations *violations)

@@ -1,11 +1,11 @@
 /* Questions about rules with lists, commands and hosts: the calls that stand for all. */
-#include "analysis/named.h"
+#include "analysis/named_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/named_common.h"
+#include "analysis/named_common_internal.h"
 #include "call/call.h"
 #include "json/json.h"
 

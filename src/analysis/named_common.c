@@ -1,9 +1,9 @@
 /* Arms of matches, and what two have in common. */
-#include "analysis/named_common.h"
+#include "analysis/named_common_internal.h"
 
 #include <string.h>
 
-#include "analysis/named.h"
+#include "analysis/named_internal.h"
 
 /* Arm number `number` of a match; its arguments' lists aside. */
 struct arm arm_of(const struct policy *policy, const struct match *match, uint32_t number)

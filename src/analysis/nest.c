@@ -1,4 +1,4 @@
-#include "analysis/nest.h"
+#include "analysis/nest_internal.h"
 
 #include <stdlib.h>
 

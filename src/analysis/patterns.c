@@ -1,4 +1,4 @@
-#include "analysis/patterns.h"
+#include "analysis/patterns_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Shadows within a tier, and across tiers. */
-#include "analysis/shadows.h"
+#include "analysis/shadows_internal.h"
 
 #include <stdlib.h>
 

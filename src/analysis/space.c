@@ -1,5 +1,5 @@
 /* Making a space: policies and assertions in one numbering. */
-#include "analysis/space_internal.h"
+#include "analysis/space_inside_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

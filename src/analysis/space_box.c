@@ -1,7 +1,7 @@
 /* Boxes of a space: their meetings, the trees of their tools, and which rule decides them. */
 #include "analysis/analysis.h"
-#include "analysis/shadows.h"
-#include "analysis/space_internal.h"
+#include "analysis/shadows_internal.h"
+#include "analysis/space_inside_internal.h"
 #include "base/fold.h"
 
 const char *const space_tree_tools[SPACE_TREE_TOOLS] = {"directory_tree", "search_files", "Grep", "Glob"};

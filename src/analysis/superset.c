@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/superset_inside.h"
+#include "analysis/superset_inside_internal.h"
 
 /* Enough for a million rules of any sane layout; a few seconds of looking for others. */
 #define STEPS_BASE     ((uint64_t)1 << 25)

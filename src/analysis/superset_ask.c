@@ -1,7 +1,7 @@
 /* Questions to the superset index. */
 #include <stdlib.h>
 
-#include "analysis/superset_inside.h"
+#include "analysis/superset_inside_internal.h"
 
 static void report(struct superset *set, uint32_t rule)
 {

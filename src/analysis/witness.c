@@ -1,4 +1,4 @@
-#include "analysis/witness.h"
+#include "analysis/witness_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

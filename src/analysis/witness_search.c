@@ -1,4 +1,4 @@
-#include "analysis/witness.h"
+#include "analysis/witness_internal.h"
 
 /* More meetings than this are not tried: then the answer is not whole. */
 #define MEETINGS_TRIED 1024u

@@ -1,7 +1,7 @@
 /* What a command acts on: its places, its hosts, its span, and what is read aside of it. SPEC.md section 4.2. */
 #include <stdlib.h>
 
-#include "call/commands.h"
+#include "call/commands_internal.h"
 
 /* ---- Where it starts ---- */
 

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/fold.h"
-#include "call/arguments_internal.h"
+#include "call/arguments_inside_internal.h"
 
 static const struct slice tree_tools[] = {
     {"directory_tree", 14}, {"search_files", 12}, {"Grep", 4}, {"Glob", 4}};

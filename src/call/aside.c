@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/walk.h"
+#include "call/walk_internal.h"
 
 /* ---- Which strings may name a path ---- */
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/commands.h"
+#include "call/commands_internal.h"
 
 struct command_state *commands_create(void)
 {

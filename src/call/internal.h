@@ -5,7 +5,7 @@
 #ifndef CALL_INTERNAL_H
 #define CALL_INTERNAL_H
 
-#include "call/arguments_internal.h"
+#include "call/arguments_inside_internal.h"
 #include "call/readings.h"
 #include "command/command.h"
 #include "url/url.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/fold.h"
-#include "call/arguments_internal.h"
+#include "call/arguments_inside_internal.h"
 
 /* ---- Whole names ---- */
 

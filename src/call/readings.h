@@ -5,7 +5,7 @@
 #ifndef CALL_READINGS_H
 #define CALL_READINGS_H
 
-#include "call/arguments.h"
+#include "call/arguments_internal.h"
 #include "call/call.h"
 #include "path/path.h"
 

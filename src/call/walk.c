@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/walk.h"
+#include "call/walk_internal.h"
 
 /* ---- Names ---- */
 

@@ -10,7 +10,7 @@
 #define HOST_HOST_H
 
 #include "gate/gate.h"
-#include "host/steering.h"
+#include "host/steering_internal.h"
 
 /* What every deny says, to whomever. */
 #define HOST_DENY_TEXT "Denied by Callgate."

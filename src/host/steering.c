@@ -1,5 +1,5 @@
 /* The files that steer hosts, found on this machine, and the switches in them. */
-#include "host/steering.h"
+#include "host/steering_internal.h"
 
 #include <dirent.h>
 #include <limits.h>

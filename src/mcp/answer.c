@@ -1,5 +1,5 @@
 /* The constant texts that the proxy says. */
-#include "mcp/answer.h"
+#include "mcp/answer_internal.h"
 
 static void begin(struct buf *buf, const struct id *id)
 {

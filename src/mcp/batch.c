@@ -1,5 +1,5 @@
 /* Lines and answers that wait for a commit. */
-#include "mcp/batch.h"
+#include "mcp/batch_internal.h"
 
 #include <stdlib.h>
 

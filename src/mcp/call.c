@@ -2,7 +2,7 @@
 #include "mcp/call.h"
 
 #include "mcp/envelope.h"
-#include "mcp/revision.h"
+#include "mcp/revision_internal.h"
 
 /* The members that the params of some call have. A member that only looks like one of them is refused in any
  * call: which of them a server reads is not for us to guess. */

@@ -3,8 +3,8 @@
 #define MCP_CALL_H
 
 #include "call/call.h"
-#include "mcp/answer.h"
-#include "mcp/message.h"
+#include "mcp/answer_internal.h"
+#include "mcp/message_internal.h"
 
 /* Makes calls out of messages, one at a time. Owns its name and the inputs that are not a part of the
  * message; a call borrows from the maker, the message's document and the defaults. `_meta` is the protocol's

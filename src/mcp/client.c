@@ -1,6 +1,6 @@
 /* The client's lines: each is judged, and acted upon once the journal has what was decided. */
-#include "mcp/revision.h"
-#include "mcp/session_internal.h"
+#include "mcp/revision_internal.h"
+#include "mcp/session_inside_internal.h"
 
 /* How often a client that asked for progress hears that its call waits. */
 #define PROGRESS_EVERY_MS 5000

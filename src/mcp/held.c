@@ -1,5 +1,5 @@
 /* The list of held calls. */
-#include "mcp/held.h"
+#include "mcp/held_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Request ids and their table. */
-#include "mcp/id.h"
+#include "mcp/id_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

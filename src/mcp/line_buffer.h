@@ -7,7 +7,7 @@
 #define MCP_LINE_BUFFER_H
 
 #include "journal/journal.h"
-#include "mcp/scan.h"
+#include "mcp/scan_internal.h"
 
 /* What is left of a line beyond the ceiling. */
 struct long_line {

@@ -1,10 +1,10 @@
 /* Reading one line of the client, strictly. */
-#include "mcp/message.h"
+#include "mcp/message_internal.h"
 
 #include <string.h>
 
 #include "mcp/envelope.h"
-#include "mcp/scan.h"
+#include "mcp/scan_internal.h"
 
 /* A call's depth is counted from its input, which stands at most this many levels inside the message. */
 #define INPUT_LEVELS 2u

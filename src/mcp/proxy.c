@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "mcp/session.h"
-#include "mcp/stdio_link.h"
+#include "mcp/session_internal.h"
+#include "mcp/stdio_link_internal.h"
 #include "process/child.h"
 
 /* The journal's flush, the store, held calls. A grant is noticed within this. */

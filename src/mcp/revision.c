@@ -1,5 +1,5 @@
 /* The table of methods. */
-#include "mcp/revision.h"
+#include "mcp/revision_internal.h"
 
 enum sender {
     CLIENT = 1,

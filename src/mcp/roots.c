@@ -1,5 +1,5 @@
 /* The roots that a client tells. */
-#include "mcp/roots.h"
+#include "mcp/roots_internal.h"
 
 #include "mcp/envelope.h"
 

@@ -1,5 +1,5 @@
 /* Finding an id without reading JSON. */
-#include "mcp/scan.h"
+#include "mcp/scan_internal.h"
 
 void scan_start(struct scan *scan)
 {

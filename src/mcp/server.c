@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "mcp/server_message.h"
-#include "mcp/session_internal.h"
+#include "mcp/session_inside_internal.h"
 
 /* npx and others greet on standard output. */
 static void babble(struct session *s)

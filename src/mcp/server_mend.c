@@ -1,5 +1,5 @@
 /* What servers write that is not quite JSON, made into JSON. */
-#include "mcp/server_mend.h"
+#include "mcp/server_mend_internal.h"
 
 #include <string.h>
 

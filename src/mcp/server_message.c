@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "mcp/envelope.h"
-#include "mcp/server_mend.h"
+#include "mcp/server_mend_internal.h"
 
 static bool parse(struct json_doc *doc, struct slice line, struct json_error *ret_error)
 {

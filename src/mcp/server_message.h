@@ -2,7 +2,7 @@
 #ifndef MCP_SERVER_MESSAGE_H
 #define MCP_SERVER_MESSAGE_H
 
-#include "mcp/scan.h"
+#include "mcp/scan_internal.h"
 
 /* No client reads deeper than this, and the reader must end somewhere. */
 #define SERVER_MESSAGE_DEPTH 4096u

@@ -1,5 +1,5 @@
 /* A session's life, and its way to the journal and the operator. */
-#include "mcp/session_internal.h"
+#include "mcp/session_inside_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The link over descriptors: pipes, sockets and terminals by libuv, files as files are. */
-#include "mcp/stdio_link.h"
+#include "mcp/stdio_link_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>

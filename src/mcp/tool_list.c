@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "gate/usable.h"
-#include "mcp/session_internal.h"
+#include "mcp/session_inside_internal.h"
 
 /* More than this many of one list in the journal help nobody. */
 #define NOTED_MOST 100

@@ -1,7 +1,7 @@
 /* Which message is which call, and what is said when it does not run. */
 #include "../../check.h"
 #include "mcp/call.h"
-#include "mcp/revision.h"
+#include "mcp/revision_internal.h"
 
 static struct json_doc doc;
 static const struct call_defaults defaults = {

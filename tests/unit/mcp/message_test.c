@@ -3,7 +3,7 @@
 
 #include "../../check.h"
 #include "mcp/envelope.h"
-#include "mcp/message.h"
+#include "mcp/message_internal.h"
 
 static struct json_doc doc;
 

@@ -1,7 +1,7 @@
 /* Bytes to lines, ids and their table, what the server said, and the batch. */
 #include "../../check.h"
-#include "mcp/batch.h"
-#include "mcp/held.h"
+#include "mcp/batch_internal.h"
+#include "mcp/held_internal.h"
 #include "mcp/line_buffer.h"
 #include "mcp/server_message.h"
 

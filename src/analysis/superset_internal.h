@@ -10,10 +10,10 @@
  * and the steps have a ceiling: beyond it answers are not whole, and superset_state says so.
  *
  * Borrows the policy; owns its tables until superset_destroy. */
-#ifndef ANALYSIS_SUPERSET_H
-#define ANALYSIS_SUPERSET_H
+#ifndef ANALYSIS_SUPERSET_INTERNAL_H
+#define ANALYSIS_SUPERSET_INTERNAL_H
 
-#include "analysis/nest.h"
+#include "analysis/nest_internal.h"
 
 /* A symbol that no text of the policy has, and a rule that does not exist. */
 #define NOWHERE UINT32_MAX

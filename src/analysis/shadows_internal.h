@@ -2,10 +2,10 @@
  *
  * Most rules have one value in each field and no commands: for them there is an index (superset.h). The others are
  * compared pair by pair, as far as a budget of comparisons goes. */
-#ifndef ANALYSIS_SHADOWS_H
-#define ANALYSIS_SHADOWS_H
+#ifndef ANALYSIS_SHADOWS_INTERNAL_H
+#define ANALYSIS_SHADOWS_INTERNAL_H
 
-#include "analysis/superset.h"
+#include "analysis/superset_internal.h"
 
 /* Comparisons of two rules that one look at a policy may cost: a few seconds. */
 #define SHADOWS_BUDGET ((uint64_t)1 << 28)

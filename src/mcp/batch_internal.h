@@ -2,8 +2,8 @@
  *
  * Nothing leaves before the journal has it, so lines wait here until the commit. A batch borrows the lines,
  * but for those that it copies, and owns the answers. */
-#ifndef MCP_BATCH_H
-#define MCP_BATCH_H
+#ifndef MCP_BATCH_INTERNAL_H
+#define MCP_BATCH_INTERNAL_H
 
 #include <uv.h>
 

@@ -1,8 +1,8 @@
 /* How prefixes of names nest. For this room only.
  *
  * Borrows the texts; owns its own tables until nest_finish. */
-#ifndef ANALYSIS_NEST_H
-#define ANALYSIS_NEST_H
+#ifndef ANALYSIS_NEST_INTERNAL_H
+#define ANALYSIS_NEST_INTERNAL_H
 
 #include "policy/policy.h"
 

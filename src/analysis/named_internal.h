@@ -5,8 +5,8 @@
  * command/points.h, each also behind an assignment and before a word that is not known. Each such call is made as JSON,
  * read as the gate would, and decided by the evaluator. What is found so is a call; that nothing was found is a proof
  * where the pair has no path fields and no arguments. */
-#ifndef ANALYSIS_NAMED_H
-#define ANALYSIS_NAMED_H
+#ifndef ANALYSIS_NAMED_INTERNAL_H
+#define ANALYSIS_NAMED_INTERNAL_H
 
 #include "command/points.h"
 #include "index/index.h"

@@ -1,10 +1,10 @@
 /* Which component patterns (`x`, `x*`, `*x`) a component, a path or another pattern has. For this room only.
  *
  * Borrows the texts; owns its tables until patterns_finish. */
-#ifndef ANALYSIS_PATTERNS_H
-#define ANALYSIS_PATTERNS_H
+#ifndef ANALYSIS_PATTERNS_INTERNAL_H
+#define ANALYSIS_PATTERNS_INTERNAL_H
 
-#include "analysis/nest.h"
+#include "analysis/nest_internal.h"
 
 struct pattern_list {
     const uint32_t *symbols;

@@ -1,7 +1,7 @@
 /* The walk over the values of a document, for what the call's own arguments are and for what is read aside; no other
  * room includes it. */
-#ifndef CALL_WALK_H
-#define CALL_WALK_H
+#ifndef CALL_WALK_INTERNAL_H
+#define CALL_WALK_INTERNAL_H
 
 #include "base/fold.h"
 #include "call/internal.h"

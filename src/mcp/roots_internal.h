@@ -5,8 +5,8 @@
  * A root once told stays one: a server may not have taken notice of a later list. One that cannot be
  * understood, or too many, make every relative path unreadable; memory that runs out does the same.
  * Owns its texts; the base that it was made from is borrowed. */
-#ifndef MCP_ROOTS_H
-#define MCP_ROOTS_H
+#ifndef MCP_ROOTS_INTERNAL_H
+#define MCP_ROOTS_INTERNAL_H
 
 #include "path/path.h"
 #include "json/json.h"

@@ -1,8 +1,8 @@
 /* What commands.c and acts.c share; no other room includes it. */
-#ifndef CALL_COMMANDS_H
-#define CALL_COMMANDS_H
+#ifndef CALL_COMMANDS_INTERNAL_H
+#define CALL_COMMANDS_INTERNAL_H
 
-#include "call/walk.h"
+#include "call/walk_internal.h"
 
 /* What one argument held. */
 struct taken_list {

@@ -3,11 +3,11 @@
  * Every text is constant, but for a rule's own words for the agent (`tell`): no rule, no reason, no echo of a
  * call. Two denials of one kind and shape differ in nothing but the id. Each function appends one whole line.
  */
-#ifndef MCP_ANSWER_H
-#define MCP_ANSWER_H
+#ifndef MCP_ANSWER_INTERNAL_H
+#define MCP_ANSWER_INTERNAL_H
 
 #include "gate/gate.h"
-#include "mcp/id.h"
+#include "mcp/id_internal.h"
 
 /* How the answer to a call that does not run is shaped. */
 enum answer_shape {

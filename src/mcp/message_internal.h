@@ -2,10 +2,10 @@
  *
  * Strict: a line is one JSON-RPC message as the revisions of MCP spell it. Nothing passes that two readers
  * could take for two different messages. A message borrows from its document and its line. */
-#ifndef MCP_MESSAGE_H
-#define MCP_MESSAGE_H
+#ifndef MCP_MESSAGE_INTERNAL_H
+#define MCP_MESSAGE_INTERNAL_H
 
-#include "mcp/id.h"
+#include "mcp/id_internal.h"
 
 /* JSON-RPC error codes. */
 enum {

@@ -3,10 +3,10 @@
  * A scan is fed the line's bytes piece by piece and follows strings and brackets, nothing else. What it finds
  * is good for one purpose: to tell the sender of a request that there is no answer to come. Plain value; owns
  * nothing. */
-#ifndef MCP_SCAN_H
-#define MCP_SCAN_H
+#ifndef MCP_SCAN_INTERNAL_H
+#define MCP_SCAN_INTERNAL_H
 
-#include "mcp/id.h"
+#include "mcp/id_internal.h"
 
 #define SCAN_ID_MOST 256 /* a longer id is not told */
 

@@ -1,8 +1,8 @@
 /* What two lists of rules have in common, in order. For this room only. */
-#ifndef ANALYSIS_COMMON_H
-#define ANALYSIS_COMMON_H
+#ifndef ANALYSIS_COMMON_INTERNAL_H
+#define ANALYSIS_COMMON_INTERNAL_H
 
-#include "analysis/space.h"
+#include "analysis/space_internal.h"
 
 /* Whether two rules give the same decision, approvals included: kind, and for approval ttlMs, approvers and
  * scope. */

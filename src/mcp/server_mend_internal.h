@@ -1,6 +1,6 @@
 /* Mending a server's line that is not quite JSON. */
-#ifndef MCP_SERVER_MEND_H
-#define MCP_SERVER_MEND_H
+#ifndef MCP_SERVER_MEND_INTERNAL_H
+#define MCP_SERVER_MEND_INTERNAL_H
 
 #include "base/buffer.h"
 

@@ -1,9 +1,9 @@
 /* What a class of a difference is less: the calls of its box that earlier rules take. For this room only. */
-#ifndef ANALYSIS_EXCEPT_H
-#define ANALYSIS_EXCEPT_H
+#ifndef ANALYSIS_EXCEPT_INTERNAL_H
+#define ANALYSIS_EXCEPT_INTERNAL_H
 
 #include "analysis/analysis.h"
-#include "analysis/space.h"
+#include "analysis/space_internal.h"
 
 /* Fills class->except for the calls of a box that rule rules[0] decides on the old side and rules[1] on the
  * new: the box less what its earlier rules match is exactly this set. Leaves it NULL when the diff has too

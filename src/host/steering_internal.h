@@ -3,8 +3,8 @@
  * Each host has one table (struct host, member `steering`). `hook install` protects what is in it, `doctor` looks
  * for its switches, and a hook that was installed with protection denies writing to these files in the project
  * that its call comes from. Nothing here is owned but what the arena of a caller holds. */
-#ifndef HOST_STEERING_H
-#define HOST_STEERING_H
+#ifndef HOST_STEERING_INTERNAL_H
+#define HOST_STEERING_INTERNAL_H
 
 #include <stdint.h>
 

@@ -12,10 +12,10 @@
  * asked one by one, which is on the safe side.
  *
  * Borrows the space; owns the rest until witness_finish. */
-#ifndef ANALYSIS_WITNESS_H
-#define ANALYSIS_WITNESS_H
+#ifndef ANALYSIS_WITNESS_INTERNAL_H
+#define ANALYSIS_WITNESS_INTERNAL_H
 
-#include "analysis/space.h"
+#include "analysis/space_internal.h"
 
 struct witness {
     struct space *space;

@@ -2,12 +2,12 @@
  *
  * A held call owns a copy of its line: when its request has ended it is read and judged anew. The list owns
  * its calls; the entry of a call's id in the table of open requests points back to it. */
-#ifndef MCP_HELD_H
-#define MCP_HELD_H
+#ifndef MCP_HELD_INTERNAL_H
+#define MCP_HELD_INTERNAL_H
 
 #include "gate/gate.h"
-#include "mcp/answer.h"
-#include "mcp/id.h"
+#include "mcp/answer_internal.h"
+#include "mcp/id_internal.h"
 
 /* The lines of all held calls together. A call that would be held beyond this is denied. */
 #define HELD_BYTES ((size_t)64 << 20)

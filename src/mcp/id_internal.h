@@ -1,8 +1,8 @@
 /* Request ids, and the table of requests that wait for an answer.
  *
  * Ids are compared by value: 1, 1.0 and 1e0 are one id, "1" is another. A table owns copies of its ids. */
-#ifndef MCP_ID_H
-#define MCP_ID_H
+#ifndef MCP_ID_INTERNAL_H
+#define MCP_ID_INTERNAL_H
 
 #include "json/json.h"
 

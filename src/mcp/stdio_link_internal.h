@@ -2,10 +2,10 @@
  *
  * It owns both descriptors from stdio_link_open on and closes them. Pipes, sockets and terminals do not
  * block; files are read and written as files are. */
-#ifndef MCP_STDIO_LINK_H
-#define MCP_STDIO_LINK_H
+#ifndef MCP_STDIO_LINK_INTERNAL_H
+#define MCP_STDIO_LINK_INTERNAL_H
 
-#include "mcp/link.h"
+#include "mcp/link_internal.h"
 
 struct stdio_end {
     union {

@@ -1,9 +1,9 @@
 /* Differences between the lists of path and tree arguments, and how a box is written. For this room only. */
-#ifndef ANALYSIS_LISTED_H
-#define ANALYSIS_LISTED_H
+#ifndef ANALYSIS_LISTED_INTERNAL_H
+#define ANALYSIS_LISTED_INTERNAL_H
 
 #include "analysis/analysis.h"
-#include "analysis/witness.h"
+#include "analysis/witness_internal.h"
 
 /* A class for each name that is a path (or tree) argument of a key's tools on one side only. */
 void listed_compare(struct space *space, struct witness *witness, struct diff *diff);

@@ -1,6 +1,6 @@
 /* Arms of matches, and what two have in common. For this room only. */
-#ifndef ANALYSIS_NAMED_COMMON_H
-#define ANALYSIS_NAMED_COMMON_H
+#ifndef ANALYSIS_NAMED_COMMON_INTERNAL_H
+#define ANALYSIS_NAMED_COMMON_INTERNAL_H
 
 #include "command/points.h"
 #include "policy/policy.h"

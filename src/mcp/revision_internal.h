@@ -1,7 +1,7 @@
 /* Which method exists in which direction in which protocol revision: one table. PROTOCOLS: MCP 2024-11-05 to
  * 2026-07-28. */
-#ifndef MCP_REVISION_H
-#define MCP_REVISION_H
+#ifndef MCP_REVISION_INTERNAL_H
+#define MCP_REVISION_INTERNAL_H
 
 #include "base/slice.h"
 

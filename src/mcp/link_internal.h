@@ -6,8 +6,8 @@
  * What cannot be written at once is copied and kept, so the owner must stop whoever feeds a link while
  * link_queued is above its ceiling. No callback is called from within link_write: a batch is never entered
  * twice. That the other side has gone is told by link->broken, which the owner looks at when it likes. */
-#ifndef MCP_LINK_H
-#define MCP_LINK_H
+#ifndef MCP_LINK_INTERNAL_H
+#define MCP_LINK_INTERNAL_H
 
 #include <uv.h>
 

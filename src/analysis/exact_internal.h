@@ -1,10 +1,10 @@
 /* What the exact answers share. For this room only. */
-#ifndef ANALYSIS_EXACT_H
-#define ANALYSIS_EXACT_H
+#ifndef ANALYSIS_EXACT_INTERNAL_H
+#define ANALYSIS_EXACT_INTERNAL_H
 
 #include "analysis/analysis.h"
-#include "analysis/named.h"
-#include "analysis/witness.h"
+#include "analysis/named_internal.h"
+#include "analysis/witness_internal.h"
 
 struct analysis {
     struct space space;

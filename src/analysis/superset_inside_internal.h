@@ -1,8 +1,8 @@
 /* The parts of superset.c and superset_ask.c. Inside those two only. */
-#ifndef ANALYSIS_SUPERSET_INSIDE_H
-#define ANALYSIS_SUPERSET_INSIDE_H
+#ifndef ANALYSIS_SUPERSET_INSIDE_INTERNAL_H
+#define ANALYSIS_SUPERSET_INSIDE_INTERNAL_H
 
-#include "analysis/superset.h"
+#include "analysis/superset_internal.h"
 
 /* The fields of a shape, as bits; two more bits hold the tier. */
 enum superset_field {
