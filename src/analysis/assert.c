@@ -1,3 +1,4 @@
+/* Assertions asked of a policy: proved, refuted with a call, or not known. */
 #include "analysis/exact_internal.h"
 
 /* ---- Assertions: no rule that gives a bad decision wins anywhere in the box ---- */

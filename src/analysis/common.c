@@ -1,3 +1,4 @@
+/* What two policies have in common: rules that decide the same calls alike on both sides of a diff. */
 #include "analysis/common_internal.h"
 
 #include "analysis/analysis.h"

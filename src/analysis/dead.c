@@ -1,3 +1,4 @@
+/* Rules that can never decide a call, and what decides in their place. */
 #include <stdlib.h>
 #include <string.h>
 

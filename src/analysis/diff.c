@@ -1,3 +1,4 @@
+/* Every class of calls whose decision changes from one policy to another. */
 #include <stdlib.h>
 
 #include "analysis/common_internal.h"

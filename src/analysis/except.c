@@ -1,3 +1,4 @@
+/* What of a class does not change: the parts of its calls that other rules decide on both sides. */
 #include "analysis/except_internal.h"
 
 #include <stdlib.h>

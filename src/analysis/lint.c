@@ -1,3 +1,4 @@
+/* Warnings about rules: shadows, overridden allows, and rules that are too broad. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* What is said of calls that only a list of a match tells apart. */
 #include "analysis/listed_internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* New allows inside running denies: what a reload refuses. */
 #include <stdlib.h>
 
 #include "analysis/analysis.h"

@@ -1,3 +1,4 @@
+/* Names under prefixes as a tree: for each name the longest prefix above it. */
 #include "analysis/nest_internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Which component patterns a name has, and names that have just these. */
 #include "analysis/patterns_internal.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Which rules' matches contain a match: a set that is asked by fields. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The search for a call of a box where arguments may be paths themselves: meetings with other rules. */
 #include "analysis/witness_internal.h"
 
 /* More meetings than this are not tried: then the answer is not whole. */

@@ -11,292 +11,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "broker/internal.h"
+#include "broker/remote_internal.h"
 #include "gate/door.h"
 
-#define ANSWER_MS   5000       /* how long a broker may take to answer; a hung one is a deny after this */
-#define WELCOME_MS  20000      /* to welcome: it may have to load a policy first */
-#define START_MS    3000       /* for one that is started to listen */
-#define AGAIN_NS    200000000u /* a broker that is gone is looked for again after this */
-#define PAUSE_MS    10
-#define LINES_BYTES ((size_t)64 << 20)
-#define ENDS_MOST   4096u
-
-struct ended {
-    int64_t number;
-    enum request_state state; /* REQUEST_WAITING: it waits */
-};
-
-struct remote {
-    struct broker_client_options options;
-    char *socket, *state_dir; /* kept */
-    const char *surface;
-    bool named, unnamed_refused, tells_refusals;
-    unsigned readings_flags;
-    void (*say)(const char *line);
-    struct path_base base; /* where the paths of calls start */
-    int fd;                /* -1: not connected */
-    uint64_t tried_ns;
-    struct buf out, in;
-    size_t taken;     /* of `in`, by the answer that is being read */
-    struct buf notes; /* frames of events, for the next commit */
-    bool asks;        /* among them are some that the commit waits for */
-    bool turn_failed;
-    bool told; /* the operator knows that the broker cannot be reached */
-    struct ended held[ENDS_MOST];
-    size_t held_count;
-};
-
-/* ---- Bytes ---- */
-
-static void hang_up(struct remote *r)
-{
-    if (r->fd >= 0) {
-        close(r->fd);
-    }
-    r->fd = -1;
-    r->held_count = 0; /* the broker has withdrawn them, or its successor will */
-    buf_reset(&r->in);
-    r->taken = 0;
-}
-
-/* False when the time is over or the other end is gone. */
-static bool wait_for(int fd, short events, uint64_t until_ns)
-{
-    struct pollfd one = {.fd = fd, .events = events};
-    for (;;) {
-        uint64_t now = clock_mono_ns();
-        int left = now >= until_ns ? 0 : (int)((until_ns - now) / 1000000u) + 1;
-        int ready = poll(&one, 1, left);
-        if (ready > 0) {
-            return true;
-        }
-        if (ready == 0 || errno != EINTR) {
-            return false;
-        }
-    }
-}
-
-static bool send_all(struct remote *r, struct slice bytes, uint64_t until_ns)
-{
-    while (bytes.len > 0) {
-        ssize_t n = send(r->fd, bytes.ptr, bytes.len, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0) {
-            bytes = slice_from(bytes, (size_t)n);
-        } else if (n < 0 && errno == EAGAIN) {
-            if (!wait_for(r->fd, POLLOUT, until_ns)) {
-                return false;
-            }
-        } else if (n == 0 || errno != EINTR) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* 1: something came, 0: nothing is there, -1: the end. */
-static int receive(struct remote *r)
-{
-    char *room = buf_reserve(&r->in, 64u << 10);
-    ssize_t n = room != NULL ? recv(r->fd, room, 64u << 10, MSG_DONTWAIT) : 0;
-    if (n > 0) {
-        buf_added(&r->in, (size_t)n);
-        return 1;
-    }
-    return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
-}
-
-static struct ended *find_held(struct remote *r, int64_t number)
-{
-    for (size_t i = 0; i < r->held_count; i++) {
-        if (r->held[i].number == number) {
-            return &r->held[i];
-        }
-    }
-    return NULL;
-}
-
-static void take_ended(struct remote *r, struct fields *fields)
-{
-    struct ended *held = find_held(r, (int64_t)take_u64(fields));
-    uint8_t state = take_u8(fields);
-    if (fields_end(fields) && held != NULL && state > REQUEST_WAITING && state <= REQUEST_WITHDRAWN) {
-        held->state = (enum request_state)state;
-    }
-}
-
-/* The next frame that is no news. 1: there is one, 0: none is whole yet, -1: that is no broker. */
-static int next_frame(struct remote *r, enum frame_kind *ret_kind, struct fields *ret_fields)
-{
-    size_t length;
-    buf_drop(&r->in, r->taken);
-    r->taken = 0;
-    for (;;) {
-        if (!frame_first(slice_from(buf_slice_of(&r->in), r->taken), ret_kind, ret_fields, &length)) {
-            return -1;
-        }
-        if (length == 0) {
-            buf_drop(&r->in, r->taken);
-            r->taken = 0;
-            return 0;
-        }
-        r->taken += length;
-        if (*ret_kind != FRAME_ENDED) {
-            return 1;
-        }
-        take_ended(r, ret_fields);
-    }
-}
-
-/* Sends what is in `out` and waits for a frame of a kind, whose fields live until the next question. */
-static bool exchange(struct remote *r, enum frame_kind wanted, uint32_t wait_ms, struct fields *ret_fields)
-{
-    uint64_t until = clock_mono_ns() + wait_ms * 1000000ull;
-    enum frame_kind kind = FRAME_HELLO;
-    bool ok = buf_ok(&r->out) && send_all(r, buf_slice_of(&r->out), until);
-    buf_reset(&r->out);
-    while (ok) {
-        int have = next_frame(r, &kind, ret_fields);
-        if (have > 0 && kind == wanted) {
-            return true;
-        }
-        int came = have == 0 ? receive(r) : -1;
-        ok = came > 0 || (came == 0 && wait_for(r->fd, POLLIN, until));
-    }
-    hang_up(r);
-    return false;
-}
-
-/* ---- Connecting ---- */
-
-static void tell_lines(struct remote *r, struct slice lines)
-{
-    while (lines.len > 0 && r->say != NULL) {
-        const char *lf = memchr(lines.ptr, '\n', lines.len);
-        size_t len = lf != NULL ? (size_t)(lf - lines.ptr) : lines.len;
-        char *line = strndup(lines.ptr, len);
-        if (line != NULL) {
-            r->say(line);
-        }
-        free(line);
-        lines = slice_from(lines, len < lines.len ? len + 1 : len);
-    }
-}
-
-static void write_hello(struct remote *r)
-{
-    size_t began = frame_begin(&r->out, FRAME_HELLO);
-    buf_bytes(&r->out, BROKER_MAGIC, sizeof(BROKER_MAGIC) - 1);
-    put_u32(&r->out, BROKER_VERSION);
-    put_text(&r->out, slice_of(r->surface));
-    put_text(&r->out, r->options.project);
-    put_text(&r->out, r->options.protect != NULL ? slice_of(r->options.protect) : (struct slice){0});
-    put_u8(&r->out, r->unnamed_refused && !r->named);
-    put_u8(&r->out, r->tells_refusals);
-    put_u32(&r->out, r->readings_flags);
-    put_base(&r->out, &r->options.base);
-    frame_end(&r->out, began);
-}
-
-/* *ret_answered: the broker has said something. */
-static bool greet(struct remote *r, bool *ret_answered, struct buf *ret_error)
-{
-    struct fields fields;
-    buf_reset(&r->out);
-    write_hello(r);
-    *ret_answered = exchange(r, FRAME_WELCOME, WELCOME_MS, &fields);
-    if (!*ret_answered) {
-        buf_printf(ret_error, "the broker at %s does not answer", r->socket);
-        return false;
-    }
-    (void)take_u32(&fields);
-    bool ok = take_bool(&fields);
-    struct slice lines = take_text(&fields);
-    bool whole = fields_end(&fields);
-    buf_slice(ret_error, whole ? lines : SLICE("the broker's answer cannot be read"));
-    if (!ok || !whole) {
-        hang_up(r);
-    }
-    return ok && whole;
-}
-
-static void pause_ms(long ms)
-{
-    const struct timespec pause = {.tv_nsec = ms * 1000000};
-    (void)nanosleep(&pause, NULL);
-}
-
-static bool reach(struct remote *r)
-{
-    r->fd = address_connect(r->socket);
-    bool absent = r->fd < 0 && (errno == ENOENT || errno == ECONNREFUSED);
-    if (!absent || !r->options.starts || !broker_start(r->socket, r->state_dir)) {
-        return r->fd >= 0;
-    }
-    uint64_t until = clock_mono_ns() + START_MS * 1000000ull;
-    while (r->fd < 0 && clock_mono_ns() < until) {
-        pause_ms(PAUSE_MS);
-        r->fd = address_connect(r->socket);
-    }
-    return r->fd >= 0;
-}
-
-static bool connect_now(struct remote *r, struct buf *ret_error)
-{
-    hang_up(r);
-    r->tried_ns = clock_mono_ns();
-    /* Twice: one that ends just now, because it is started anew, is not the last word. */
-    for (int i = 0;; i++) {
-        bool answered = false;
-        uint64_t began = clock_mono_ns();
-        if (!reach(r)) {
-            buf_printf(ret_error, "no broker can be reached at %s: %s; start it with 'callgate serve'",
-                       r->socket, strerror(errno));
-            return false;
-        }
-        if (greet(r, &answered, ret_error)) {
-            return true;
-        }
-        if (answered || i > 0 || clock_mono_ns() - began > AGAIN_NS) {
-            return false;
-        }
-        buf_reset(ret_error);
-        pause_ms(PAUSE_MS);
-    }
-}
-
-/* Whether the other end is closed, without waiting and without taking anything. */
-static bool has_ended(int fd)
-{
-    char byte;
-    ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-}
-
-/* Whether a broker is there. One that was lost is looked for again, not with every call. */
-static bool ready(struct remote *r)
-{
-    struct buf error;
-    if (r->fd >= 0 && has_ended(r->fd)) {
-        hang_up(r); /* started anew, maybe: then this call need not be the price */
-        r->tried_ns = 0;
-    }
-    if (r->fd >= 0) {
-        return true;
-    }
-    if (clock_mono_ns() - r->tried_ns < AGAIN_NS) {
-        return false;
-    }
-    buf_init_message(&error, LINES_BYTES);
-    bool reached = connect_now(r, &error);
-    if (!reached && !r->told) {
-        tell_lines(r, buf_message(&error));
-        tell_lines(r, SLICE("calls are denied until a broker is there"));
-    }
-    r->told = !reached;
-    buf_finish(&error);
-    return reached;
-}
+#define WELCOME_MS 20000 /* to welcome: it may have to load a policy first */
 
 /* ---- The door ---- */
 
@@ -327,7 +45,7 @@ static void write_call(struct remote *r, const struct call *call, const struct h
 static struct outcome take_answer(struct remote *r)
 {
     struct fields fields;
-    if (!exchange(r, FRAME_OUTCOME, ANSWER_MS, &fields)) {
+    if (!remote_exchange(r, FRAME_OUTCOME, ANSWER_MS, &fields)) {
         r->turn_failed = true;
         return (struct outcome){.kind = OUTCOME_DENY};
     }
@@ -336,7 +54,7 @@ static struct outcome take_answer(struct remote *r)
 
 static void forget(struct remote *r, int64_t number)
 {
-    struct ended *held = find_held(r, number);
+    struct ended *held = remote_find_held(r, number);
     if (held != NULL) {
         size_t at = (size_t)(held - r->held);
         r->held_count--;
@@ -346,7 +64,7 @@ static void forget(struct remote *r, int64_t number)
 
 static void remember(struct remote *r, int64_t number)
 {
-    if (find_held(r, number) != NULL) {
+    if (remote_find_held(r, number) != NULL) {
         return;
     }
     /* Several calls may wait for one request, so it stays known once it has ended; the oldest such makes room. */
@@ -366,11 +84,11 @@ static struct outcome judge(void *self, const struct call *call, const struct he
     struct remote *r = self;
     struct outcome lost = {.kind = OUTCOME_DENY};
     /* What was held by a broker that is gone was withdrawn. */
-    if (prior != NULL && find_held(r, prior->number) == NULL) {
+    if (prior != NULL && remote_find_held(r, prior->number) == NULL) {
         lost.denial = DENIAL_NOT_IN_TIME;
         return lost;
     }
-    if (!ready(r)) {
+    if (!remote_ready(r)) {
         return lost;
     }
     buf_reset(&r->out);
@@ -425,12 +143,12 @@ static bool servers(void *self, struct arena *arena, struct slice **ret_names, s
 {
     struct remote *r = self;
     struct fields fields;
-    if (!ready(r)) {
+    if (!remote_ready(r)) {
         return false;
     }
     buf_reset(&r->out);
     frame_end(&r->out, frame_begin(&r->out, FRAME_SERVERS));
-    if (!exchange(r, FRAME_NAMES, ANSWER_MS, &fields)) {
+    if (!remote_exchange(r, FRAME_NAMES, ANSWER_MS, &fields)) {
         return false;
     }
     bool known = take_bool(&fields);
@@ -473,16 +191,16 @@ static void note(void *self, const struct event *event)
 static bool ask_done(struct remote *r, uint32_t wait_ms)
 {
     struct fields fields;
-    if (!exchange(r, FRAME_DONE, wait_ms, &fields)) {
+    if (!remote_exchange(r, FRAME_DONE, wait_ms, &fields)) {
         return false;
     }
     bool ok = take_bool(&fields);
     struct slice lines = take_text(&fields);
     if (!fields_end(&fields)) {
-        hang_up(r);
+        remote_hang_up(r);
         return false;
     }
-    tell_lines(r, lines);
+    remote_tell_lines(r, lines);
     return ok;
 }
 
@@ -496,7 +214,7 @@ static bool commit(void *self)
     if (r->notes.len == 0 && buf_ok(&r->notes)) {
         return ok;
     }
-    bool there = ready(r); /* first: it may have to say hello with the same buffer */
+    bool there = remote_ready(r); /* first: it may have to say hello with the same buffer */
     buf_reset(&r->out);
     buf_slice(&r->out, buf_slice_of(&r->notes));
     r->out.failed = r->out.failed || !buf_ok(&r->notes);
@@ -506,8 +224,8 @@ static bool commit(void *self)
         return there && ask_done(r, ANSWER_MS) && ok;
     }
     if (!there || !buf_ok(&r->out) ||
-        !send_all(r, buf_slice_of(&r->out), clock_mono_ns() + ANSWER_MS * 1000000ull)) {
-        hang_up(r);
+        !remote_send(r, buf_slice_of(&r->out), clock_mono_ns() + ANSWER_MS * 1000000ull)) {
+        remote_hang_up(r);
     }
     buf_reset(&r->out);
     return ok;
@@ -525,24 +243,24 @@ static bool people_moved(void *self)
     enum frame_kind kind;
     struct fields fields;
     int came = 0;
-    while (r->fd >= 0 && (came = receive(r)) > 0) {
+    while (r->fd >= 0 && (came = remote_receive(r)) > 0) {
     }
-    if (r->fd >= 0 && (came < 0 || next_frame(r, &kind, &fields) != 0)) {
-        hang_up(r); /* gone, or an answer that nobody asked for */
+    if (r->fd >= 0 && (came < 0 || remote_next_frame(r, &kind, &fields) != 0)) {
+        remote_hang_up(r); /* gone, or an answer that nobody asked for */
     }
     return true;
 }
 
 static enum request_state held_state(void *self, const struct held *held)
 {
-    struct ended *ended = find_held(self, held->number);
+    struct ended *ended = remote_find_held(self, held->number);
     return ended != NULL ? ended->state : REQUEST_WITHDRAWN;
 }
 
 static void withdraw(void *self, const struct held *held)
 {
     struct remote *r = self;
-    if (find_held(r, held->number) == NULL || r->fd < 0) {
+    if (remote_find_held(r, held->number) == NULL || r->fd < 0) {
         return;
     }
     forget(r, held->number);
@@ -556,7 +274,7 @@ static void withdraw(void *self, const struct held *held)
 static bool reload(void *self)
 {
     struct remote *r = self;
-    if (!ready(r)) {
+    if (!remote_ready(r)) {
         return false;
     }
     buf_reset(&r->out);
@@ -567,7 +285,7 @@ static bool reload(void *self)
 static void finish(void *self)
 {
     struct remote *r = self;
-    hang_up(r);
+    remote_hang_up(r);
     buf_finish(&r->out);
     buf_finish(&r->in);
     buf_finish(&r->notes);
@@ -627,7 +345,7 @@ struct gate *broker_connect(const struct broker_client_options *options,
     r->readings_flags = gate_options->readings_flags;
     r->tells_refusals = gate_options->tell_refusals;
     r->say = gate_options->say;
-    bool reached = connect_now(r, ret_error);
+    bool reached = remote_connect(r, ret_error);
     if (reached) {
         gate = gate_of_door(&door, r);
     }
@@ -649,7 +367,7 @@ static bool hello_only(struct remote *r, struct fields *ret_fields)
     buf_bytes(&r->out, BROKER_MAGIC, sizeof(BROKER_MAGIC) - 1);
     put_u32(&r->out, BROKER_VERSION);
     frame_end(&r->out, began);
-    return r->fd >= 0 && exchange(r, FRAME_WELCOME, ANSWER_MS, ret_fields);
+    return r->fd >= 0 && remote_exchange(r, FRAME_WELCOME, ANSWER_MS, ret_fields);
 }
 
 bool broker_answers(const char *socket, struct buf *ret_error)
@@ -662,7 +380,7 @@ bool broker_answers(const char *socket, struct buf *ret_error)
         return false;
     }
     r->surface = "";
-    bool ok = connect_now(r, ret_error);
+    bool ok = remote_connect(r, ret_error);
     finish(r);
     return ok;
 }
@@ -687,7 +405,7 @@ bool broker_vote(const char *socket, const struct vote *vote, struct buf *ret_js
         put_u8(&r->out, (uint8_t)vote->scope);
         put_text(&r->out, vote->because);
         frame_end(&r->out, began);
-        ok = exchange(r, FRAME_ANSWER, ANSWER_MS, &fields);
+        ok = remote_exchange(r, FRAME_ANSWER, ANSWER_MS, &fields);
     }
     if (ok) {
         buf_slice(ret_json, take_text(&fields));

@@ -111,6 +111,8 @@ struct client {
 MUST_USE bool session_take(struct client *client);
 /* Tells it which of its requests have ended. */
 void session_tell_ends(struct client *client);
+/* vote.c: a frame of the approving socket. */
+MUST_USE bool session_take_vote(struct client *client, struct fields *fields);
 /* It is gone: its requests end as withdrawn, unless another client waits for them too. */
 void session_end(struct client *client);
 
