@@ -134,11 +134,11 @@ static void write_rule(struct buf *text, const struct policy *policy, const stru
 static bool needs_rule(const struct policy *policy, const struct call_defaults *session, struct slice tool)
 {
     for (uint32_t i = 0; i < policy->required_count; i++) {
-        struct slice entry = policy_text(policy, policy->required[i]), rest = entry;
+        struct slice entry = policy_text(policy, policy->required[i]);
         size_t server = session->server.ptr != NULL ? session->server.len : 0;
         if (server > 0 && entry.len > server && entry.ptr[server] == '/' &&
             slice_starts_with(entry, session->server)) {
-            rest = slice_from(entry, server + 1);
+            struct slice rest = slice_from(entry, server + 1);
             if (slice_is(rest, "*") || slice_eq(rest, tool)) {
                 return true;
             }

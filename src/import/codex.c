@@ -61,6 +61,10 @@ static bool is_pattern(const struct starlark_value *pattern)
 static bool combine(struct importer *im, const struct starlark_value *pattern, struct prefix_rule *rule)
 {
     size_t total = 1;
+    if (pattern->count == 0 || pattern->count > WORDS_MOST) { /* the beginning of no command */
+        rule->lost = true;
+        return true;
+    }
     for (size_t i = 0; i < pattern->count; i++) {
         size_t each = alternatives(&pattern->items[i]);
         if (total > COMBINATIONS_MOST / each) {
@@ -74,7 +78,7 @@ static bool combine(struct importer *im, const struct starlark_value *pattern, s
         return false;
     }
     for (size_t number = 0; number < total; number++) {
-        struct slice words[WORDS_MOST];
+        struct slice words[WORDS_MOST] = {0};
         size_t left = number;
         for (size_t i = pattern->count; i > 0; i--) {
             size_t each = alternatives(&pattern->items[i - 1]);
