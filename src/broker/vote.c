@@ -5,9 +5,9 @@
 
 static void write_answer(struct buf *json, enum store_result result, const struct people_answer *answer)
 {
-    static const char *const results[] = {"failed", "done", "none", "too many", "twice"};
+    static const char *const results[] = {"failed", "done", "none", "too many", "twice", "forbidden"};
     const struct request *r = &answer->request;
-    buf_printf(json, "{\"result\":\"%s\"", results[result <= STORE_TWICE ? result : STORE_FAILED]);
+    buf_printf(json, "{\"result\":\"%s\"", results[result <= STORE_FORBIDDEN ? result : STORE_FAILED]);
     if (result == STORE_DONE) {
         buf_printf(
             json, ",\"code\":\"%s\",\"state\":\"%s\",\"given\":%u,\"needed\":%u,\"scope\":\"%s\",\"ended\":[",

@@ -7,6 +7,7 @@ A table is a list of blocks, `case NAME` and fields under it, one a line, `FIELD
     message  what goes to standard input, %HH is a byte (%25 a per cent sign); `repeat N TEXT` and `endless` work too
     file     NAME CONTENT: a file in the home directory, %n a line end; repeatable
     gate     SERVER, or SERVER by another: a gate before this server runs for the same agent; by another policy
+    alone    why the case is left out where each program is the client of a broker of its own
     closed   the standard descriptors that the hook starts without, as digits
     people   approve | refuse | approve 2: what people answer while the call waits
     out, err, exit   what must come back; absent: nothing, nothing, 0
@@ -52,7 +53,7 @@ def parse(path, lets=None):
             value = value.strip()
             if field == "file":
                 case["file"].append(value)
-            elif field in ("policy", "args", "message", "closed", "gate", "people", "out", "err", "exit", "words") and field not in case:
+            elif field in ("policy", "args", "message", "closed", "gate", "people", "out", "err", "exit", "words", "alone") and field not in case:
                 case[field] = value
             else:
                 sys.exit(f"{path}:{number}: no such field, or twice: {field}")
@@ -163,6 +164,8 @@ def main():
     for table in sys.argv[2:]:
         host = os.path.basename(table).rsplit(".", 1)[0]
         lets, cases = parse(table)
+        if "with-broker" in callgate:
+            cases = [case for case in cases if "alone" not in case]
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             results = list(pool.map(lambda case: run(callgate, host, lets, case), cases))
         for case, (got, want) in zip(cases, results):
