@@ -77,7 +77,8 @@ static void make_calls(void)
         put_member(&buf, &some, "command", commands[n % COUNT(commands)], true);
         n /= COUNT(commands);
         const char *name = hosts[n % COUNT(hosts)];
-        (void)snprintf(host, sizeof(host), *name != '\0' ? "https://%s/" : "", name);
+        const char *end = *name != '\0' ? "/" : "";
+        (void)snprintf(host, sizeof(host), "%s%s%s", *name != '\0' ? "https://" : "", name, end);
         put_member(&buf, &some, "url", host, true);
         n /= COUNT(hosts);
         put_member(&buf, &some, "path", places[n % COUNT(places)], true);

@@ -27,7 +27,7 @@ static void same(const char *text, const char *want)
 {
     const struct path_same *list;
     struct buf got;
-    size_t count, root = strlen(tree_root);
+    size_t count = 0, root = strlen(tree_root);
     buf_init(&got, 1u << 16);
     path_resolve(&r, slice_of(tree_root), tree_slice(text), PATH_KERNEL);
     CHECK(r.readable && path_files_find(files, &r, &list, &count));
