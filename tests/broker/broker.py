@@ -238,6 +238,24 @@ def test_no_votes_where_calls_are_judged():
     b.close()
 
 
+def test_one_person_at_terminal_and_socket():
+    """Whoever answers by the command line and at the broker's socket is one identity, and no quorum of two."""
+    b = Broker(policy=[{"id": "two", "effect": "require_approval", "match": {"tool": "cp"}, "approvers": 2}])
+    gate = b.gate()
+    gate.send("cp", {"n": 1})
+    code = wait_for("a request", lambda: pending(b.folder))[0]["code"]
+    run("approve", code, "--call", "--state", b.folder.state, code=0)
+    with connect(b.socket + ".approve") as s:
+        s.sendall(frame(1, b"callgate" + struct.pack("<I", 1)))
+        check("hello there", read_frame(s)[0] == 2)
+        s.sendall(frame(14, text(code.encode()) + b"\1\0" + text(b"")))
+        kind, body = read_frame(s)
+        check("the same person's second answer counts for nothing", kind == 15 and b'"result":"twice"' in body, body)
+    check("so the call waits", [p["given"] for p in pending(b.folder)] == [1])
+    gate.close()
+    b.close()
+
+
 def test_bytes_of_a_fuzzer():
     b = Broker()
     rng = random.Random(1)
