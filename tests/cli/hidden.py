@@ -76,7 +76,7 @@ LINES = "".join(json.dumps(call) + "\n" for call in CALLS)
 
 def usable(file):
     done = subprocess.run([CALLGATE, "eval", "--policy", file, "-"], input=LINES, capture_output=True, text=True, timeout=60, check=False)
-    answers = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
+    answers = [json.loads(line)["kind"] for line in done.stdout.split("\n") if line]
     assert len(answers) == len(CALLS), done.stderr
     return [tool for tool in TOOLS if any(kind != "deny" for call, kind in zip(CALLS, answers) if call["tool"] == tool)]
 

@@ -112,7 +112,7 @@ def decisions(result):
     if code != 0:
         return f"exit {code}, {out[:200]!r}, {err[:300]!r}"
     try:
-        return [json.loads(line, object_pairs_hook=list) for line in out.decode("utf-8").splitlines()]
+        return [json.loads(line, object_pairs_hook=list) for line in out.decode("utf-8").split("\n") if line]
     except ValueError:
         return f"no JSON: {out[:300]!r}"
 

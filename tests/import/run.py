@@ -83,7 +83,7 @@ class Gate:
         code, out, err = self.run("eval", "--policy", path, "--explain", *self.where, "-", text=text)
         if code != 0:
             raise SystemExit(f"eval: {code} {err}")
-        return [json.loads(line) for line in out.splitlines()]
+        return [json.loads(line) for line in out.splitlines()]  # bytes: only line feeds part them
 
 
 # --- the table

@@ -44,7 +44,7 @@ def differences(program, name, root):
     text = "".join(json.dumps(line["call"]) + "\n" for line in lines)
     words = ["eval", "--policy", template, "--home", root + "/home", "--now", "0", "-"]
     code, out, err = program.run(words, root + "/proj", text.encode("utf-8"))
-    answers = [json.loads(each) for each in out.decode("utf-8").splitlines()] if code == 0 else []
+    answers = [json.loads(each) for each in out.decode("utf-8").split("\n") if each] if code == 0 else []
     if len(answers) != len(lines):
         print(f"{name}: exit {code}, {len(answers)} answers: {err.decode('utf-8', 'replace')[:300]}")
         return 0, len(lines)
