@@ -4,13 +4,14 @@ there all the same. Ends with 'N passed, N failed'; told as skipped where the ke
 import json
 import os
 import pty
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+from support import run
 
 CALLGATE = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -79,41 +80,9 @@ def attack(home, victim, tmp_socket, abstract, tty):
     return running.returncode, out, err
 
 
-def can_have_namespaces():
-    return subprocess.run(["unshare", "-Urmpif", "true"], capture_output=True).returncode == 0
-
-
-def as_a_user(top):
-    """Root sees through modes, and the kernel gives a root less: the test is one of a user without rights."""
+def trial(top, callgate):
     global CALLGATE
-    for name in ("callgate", "callgate-confine"):
-        shutil.copy2(os.path.join(os.path.dirname(CALLGATE), name), top)
-    shutil.copy2(HERE + "/inside.py", top)
-    CALLGATE = top + "/callgate"
-    if os.geteuid() == 0:
-        os.chown(top, USER, USER)
-        os.setgroups([])
-        os.setgid(USER)
-        os.setuid(USER)
-
-
-def main():
-    if not can_have_namespaces():
-        print("no user namespaces here\n0 passed, 0 failed, 1 skipped")
-        return 77
-    # Not below /tmp, which is private inside.
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
-        os.chmod(top, 0o755)
-        child = os.fork()
-        if child == 0:
-            as_a_user(top)
-            os._exit(trial(top))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        subprocess.run(["rm", "-rf", top + "/home"])
-    return code
-
-
-def trial(top):
+    CALLGATE = callgate
     passed = failed = 0
     with tempfile.TemporaryDirectory(dir="/tmp") as tmp:
         home = os.path.realpath(top) + "/home"
@@ -143,4 +112,4 @@ def trial(top):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(trial, CALLGATE, HERE + "/inside.py", USER, USER))

@@ -5,11 +5,11 @@ import json
 import os
 import pty
 import pwd
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
+
+from support import run
 
 CALLGATE = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -35,7 +35,9 @@ def make_home(home):
                    {"id": "ask", "effect": "require_approval", "match": {"tool": "act"}, "scope": "once"}], file)
 
 
-def trial(top):
+def trial(top, callgate):
+    global CALLGATE
+    CALLGATE = callgate
     passed = failed = 0
     home = top + "/home"
     state, policy = home + "/.local/state/callgate", home + "/.config/callgate/policy.json"
@@ -67,36 +69,6 @@ def trial(top):
     return 1 if failed else 0
 
 
-def as_a_user(top):
-    """Root sees through modes: the test is one of a user without rights, whom the system knows by name."""
-    global CALLGATE
-    for name in ("callgate", "callgate-confine"):
-        shutil.copy2(os.path.join(os.path.dirname(CALLGATE), name), top)
-    shutil.copy2(HERE + "/self_approval_inside.py", top)
-    CALLGATE = top + "/callgate"
-    if os.geteuid() == 0:
-        user = pwd.getpwnam("games")
-        os.chown(top, user.pw_uid, user.pw_gid)
-        os.setgroups([])
-        os.setgid(user.pw_gid)
-        os.setuid(user.pw_uid)
-
-
-def main():
-    if subprocess.run(["unshare", "-Urmpif", "true"], capture_output=True).returncode != 0:
-        print("no user namespaces here\n0 passed, 0 failed, 1 skipped")
-        return 77
-    # Not below /tmp, which is private inside.
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as top:
-        os.chmod(top, 0o755)
-        child = os.fork()
-        if child == 0:
-            as_a_user(top)
-            os._exit(trial(top))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        subprocess.run(["rm", "-rf", top + "/home"])
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    USER = pwd.getpwnam("games")  # whom the system knows by name
+    sys.exit(run(trial, CALLGATE, HERE + "/self_approval_inside.py", USER.pw_uid, USER.pw_gid))
