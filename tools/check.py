@@ -136,7 +136,7 @@ def main():
                 tidy("build-check", False)
             tests("build-check", ["unit", "cases", "differential", "shells", "cli", "e2e", "install"])
             if args.soak:
-                tests("build-check", ["soak"])
+                tests("build-check", ["soak"], ["--timeout-multiplier", "2"])  # their limits are for a machine of its own
                 tidy("build-check", True)
                 valgrind()
         if build("build-asan", SANITIZE):

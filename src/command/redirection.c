@@ -65,6 +65,21 @@ static bool is_number_range(const struct scan *scan, const struct read_word *wor
     return dashes == 1;
 }
 
+/* `2>` behind an operator: the number belongs to the next redirection, so no shell has a file here. */
+static bool is_descriptor(const struct scan *scan, const struct read_word *word)
+{
+    struct slice text = word->word.text;
+    if (word->quoted || (!scan_is(scan, '<') && !scan_is(scan, '>'))) {
+        return false;
+    }
+    for (size_t i = 0; i < text.len; i++) {
+        if (!is_ascii_digit(text.ptr[i])) {
+            return false;
+        }
+    }
+    return text.len > 0;
+}
+
 static bool push_redirection(struct scan *scan, const struct redirection *redirection)
 {
     struct command_reader *reader = scan->sink->reader;
@@ -91,6 +106,9 @@ static bool redirection_file(struct scan *scan, char operator, size_t begin, boo
     }
     if (operator== '<' && is_number_range(scan, &file, glued)) {
         return scan_refuse(scan, begin, "a range of numbers");
+    }
+    if (is_descriptor(scan, &file)) {
+        return scan_refuse(scan, begin, "a number before a redirection");
     }
     if ((file.word.flags & COMMAND_WORD_OPAQUE) != 0) {
         return scan_refuse(scan, begin, "a redirection to a file that is not known");

@@ -37,7 +37,7 @@ def unhex(digits):
 
 
 def theirs(answer):
-    out = {"commands": [_theirs(each) for each in answer["commands"]], "documents": list(map(unhex, answer["documents"])),
+    out = {"commands": [_theirs(each) for each in answer["commands"]], "documents": sorted(map(unhex, answer["documents"])),
            "pattern": answer["pattern"] and [each and unhex(each) for each in answer["pattern"]]}
     readable = [each for each in answer["inner"]]
     out["inner"] = sorted({json.dumps(_theirs(each, False)) for each in readable})
@@ -79,7 +79,7 @@ def mine(given):
     starts = moved(found)
     out = {"commands": [_mine(each, True, *starts[at]) for at, each in enumerate(found)], "documents": [], "inner": []}
     if not any(each.unreadable for each in found):
-        out["documents"] = list(found[0].documents) if found else shell.read(given).documents
+        out["documents"] = sorted(found[0].documents) if found else sorted(shell.read(given).documents)
         out["inner"] = sorted({json.dumps(_mine(inner, False)) for each in found for inner in commands.inside(each)})
     pattern = commands.pattern(given)
     out["pattern"] = pattern and [None if word is commands.STAR else word for word in pattern]
