@@ -189,6 +189,10 @@ static void look_at(struct excepts *e, size_t side, uint32_t rule)
         differ(m->server, is->server) || differ(m->thread, is->thread) || differ(m->host, is->host)) {
         return; /* most do: a quick look */
     }
+    const struct rule *of = space_rule(e->space, side, rule);
+    if (of != NULL && of->match.annotations != 0) {
+        return; /* it takes some calls of its box, and the class is rather told too wide */
+    }
     struct box own = space_box(e->space, side, rule), both;
     if (!space_meet(e->space, e->box, &own, e->args, &both)) {
         return;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/hints_internal.h"
 #include "analysis/named_common_internal.h"
 #include "call/call.h"
 #include "json/json.h"
@@ -172,6 +173,10 @@ struct asking {
     bool unreadable;      /* the command is a text that is not read */
     bool with_host;
     enum actor actor;
+    uint8_t hints; /* those that some rule or what is asked about asks about */
+    uint32_t
+        annotations;  /* of what is asked about: its calls have them, or it is not known that they have not */
+    uint32_t profile; /* of the annotations of the call: see hints_internal.h */
     uint32_t tried;
     bool hit; /* some reading is decided so, if perhaps no call */
     bool found, failed;
@@ -257,6 +262,7 @@ static void write_call(struct asking *asking)
     write_name(asking, ",\"thread\":", FIELD_THREAD);
     buf_text(call, "},\"actor\":");
     json_write_string(call, slice_of(actor_name(asking->actor)));
+    hints_write_profile(call, asking->hints, asking->profile);
     buf_byte(call, '}');
 }
 
@@ -324,6 +330,20 @@ static void decide(struct asking *asking)
     asking->found = found && !asking->failed;
 }
 
+/* Tries a call with all annotations that make a difference. */
+static void try_profiles(struct asking *asking)
+{
+    uint32_t count = hints_profiles(asking->hints);
+    for (uint32_t i = 0; i < count && !asking->found && !asking->failed; i++) {
+        if (hints_profile_in(asking->hints, i, asking->annotations)) {
+            asking->profile = i;
+            asking->failed = ++asking->tried > CALLS_MOST;
+            write_call(asking);
+            decide(asking);
+        }
+    }
+}
+
 /* Tries the call of a point and a form, for each actor and with a host or without. True when that is enough. */
 static bool try_calls(struct asking *asking)
 {
@@ -335,9 +355,7 @@ static bool try_calls(struct asking *asking)
         if (apart || (asking->common->host != NULL && !asking->with_host)) {
             continue;
         }
-        asking->failed = ++asking->tried > CALLS_MOST;
-        write_call(asking);
-        decide(asking);
+        try_profiles(asking);
     }
     return asking->found || asking->failed;
 }
@@ -492,7 +510,9 @@ enum named_answer named_ask(struct named *named, const struct named_question *qu
                             struct decision *ret_decision, struct buf *ret_call)
 {
     const struct match *match = question->rule == NULL ? &any_call : &question->rule->match;
-    struct asking asking = {.named = named, .question = question};
+    struct asking asking = {
+        .named = named, .question = question, .annotations = question->asked->annotations};
+    asking.hints = (uint8_t)(named->policy->hints | asking.annotations);
     if (cannot_be_made(question->asked) || cannot_be_made(match)) {
         return NAMED_UNKNOWN;
     }
@@ -519,7 +539,7 @@ enum named_answer named_decides(struct named *named, const struct rule *rule, st
     const struct match *match = &rule->match;
     const struct named_question question = {
         .asked = &any_call, .rule = rule, .is_bad = is_any_kind, .by_it = true};
-    struct asking asking = {.named = named, .question = &question};
+    struct asking asking = {.named = named, .question = &question, .hints = named->policy->hints};
     bool noted = rule->effect != EFFECT_AUTO_APPROVE &&
                  (match->command | match->command_prefix | match->command_word) != 0;
     if (cannot_be_made(match)) {
@@ -564,7 +584,10 @@ enum named_answer named_differs(struct named *named, const struct named_side *fr
     const struct match *old = from->rule == NULL ? &any_call : &from->rule->match;
     const struct match *new = to->rule == NULL ? &any_call : &to->rule->match;
     const struct named_question question = side_question(from), other = side_question(to);
-    struct asking asking = {.named = named, .question = &question, .other = &other};
+    struct asking asking = {.named = named,
+                            .question = &question,
+                            .other = &other,
+                            .hints = (uint8_t)(named->policy->hints | named->asked->hints)};
     if (cannot_be_made(old) || cannot_be_made(new)) {
         return NAMED_UNKNOWN;
     }

@@ -119,7 +119,8 @@ bool space_is_opaque(const struct policy *policy, const struct match *match)
     for (unsigned field = 0; field < FIELD_VALUES; field++) {
         lists |= match->values[field] & MATCH_SET;
     }
-    return lists != 0 || (match->command | match->command_prefix | match->command_word | match->host) != 0 ||
+    return lists != 0 || match->annotations != 0 ||
+           (match->command | match->command_prefix | match->command_word | match->host) != 0 ||
            has_arg_lists(policy, match);
 }
 

@@ -11,7 +11,7 @@
 bool superset_takes(const struct policy *policy, const struct rule *rule)
 {
     const struct match *match = &rule->match;
-    uint32_t sets = 0;
+    uint32_t sets = match->annotations;
     for (unsigned field = 0; field < FIELD_VALUES; field++) {
         sets |= match->values[field] & MATCH_SET;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/hints_internal.h"
 #include "base/fold.h"
 #include "base/utf8.h"
 #include "index/index.h"
@@ -17,6 +18,9 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     buf_init(&w->part, LIMIT_MESSAGE_BYTES);
     buf_init(&w->forced_paths, LIMIT_MESSAGE_BYTES);
     json_init(&w->value);
+    for (size_t s = 0; s < space->side_count; s++) {
+        w->hints |= space->sides[s].policy->hints;
+    }
     bool ok = call_reader_init(&w->reader);
     ok = readings_init(&w->readings) && ok;
     ok = facts_init(&w->facts[0]) && ok;
@@ -337,16 +341,19 @@ bool witness_try(struct witness *w, enum witness_level level, const struct box *
                  witness_accept *accept, void *context)
 {
     struct candidate frame = {.box = box, .point = point, .level = level};
-    bool reads_args = witness_reads_args(w, box);
-    w->unmade = reads_args && reads_loosely(w, box);
-    if (w->unmade) {
-        frame.as_written = true;
-        if (try_frame(w, &frame, reads_args, accept, context)) {
-            return true;
+    bool reads_args = witness_reads_args(w, box), found = false;
+    bool loosely = reads_args && reads_loosely(w, box);
+    w->unmade = loosely;
+    for (uint32_t profile = 0; !found && profile < hints_profiles(w->hints); profile++) {
+        w->profile = profile;
+        frame.as_written = loosely;
+        found = try_frame(w, &frame, reads_args, accept, context);
+        if (!found && loosely) {
+            frame.as_written = false;
+            found = try_frame(w, &frame, reads_args, accept, context);
         }
-        frame.as_written = false;
     }
-    return try_frame(w, &frame, reads_args, accept, context);
+    return found;
 }
 
 bool witness_with_key(struct witness *w, const struct box *box, uint32_t point, struct slice key,
@@ -356,6 +363,7 @@ bool witness_with_key(struct witness *w, const struct box *box, uint32_t point, 
     struct candidate c = {.box = box, .point = point, .with_path = true, .own_key = key};
     struct buf name;
     bool has_path;
+    w->profile = 0;
     c.number = value == WITNESS_NUMBER;
     if (box->match.server != 0) {
         c.server = intern_text(&space->symbols, box->match.server);

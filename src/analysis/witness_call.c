@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/hints_internal.h"
 #include "base/fold.h"
 #include "base/utf8.h"
 
@@ -284,5 +285,6 @@ void witness_write_call(struct witness *w, const struct candidate *c)
                                               : fresh_text(space, room));
     buf_text(buf, "},\"actor\":");
     json_write_string(buf, slice_of(actor_name(space_actor(c->point))));
+    hints_write_profile(buf, w->hints, w->profile);
     buf_byte(buf, '}');
 }

@@ -33,9 +33,11 @@ struct witness {
     size_t forced;           /* the most readings that a call without a further path had */
     struct buf forced_paths; /* of all those calls: each path once, behind each a NUL */
     bool forced_any;         /* one of these readings could not be resolved: it may stop anywhere */
-    size_t reading; /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
-    bool failed;    /* no memory */
-    bool unmade;    /* witness_try: some calls were not tried, for want of a name that is like no other */
+    size_t reading;   /* WITNESS_READING: the place in readings.list of the one that accept is asked about */
+    uint32_t profile; /* of the annotations of the call being tried: see hints_internal.h */
+    uint8_t hints;    /* those that a rule of some side asks about */
+    bool failed;      /* no memory */
+    bool unmade;      /* witness_try: some calls were not tried, for want of a name that is like no other */
 };
 
 MUST_USE bool witness_init(struct witness *witness, struct space *space, const struct path_base *base);

@@ -28,6 +28,7 @@ static void write_call(struct remote *r, const struct call *call, const struct h
     for (size_t i = 0; i < call->name_count; i++) {
         put_text(&r->out, call->names[i].has_server ? call->names[i].server : (struct slice){0});
         put_text(&r->out, call->names[i].tool);
+        put_u8(&r->out, call->names[i].hints_not);
     }
     put_text(&r->out, call->channel);
     put_text(&r->out, call->thread);

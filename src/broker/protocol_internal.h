@@ -9,7 +9,7 @@
 #include "gate/gate.h"
 
 #define BROKER_MAGIC   "callgate"
-#define BROKER_VERSION 1u
+#define BROKER_VERSION 2u
 #define FRAME_HEAD     ((size_t)5)
 #define FRAME_MOST     ((size_t)LIMIT_MESSAGE_BYTES * 2) /* a call, its names and where its paths start */
 

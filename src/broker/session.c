@@ -238,6 +238,7 @@ static bool take_names(struct fields *fields, struct arena *arena, struct call *
         names[i].server = take_text(fields);
         names[i].has_server = names[i].server.ptr != NULL;
         names[i].tool = take_text(fields);
+        names[i].hints_not = take_u8(fields);
     }
     ret_call->names = names;
     ret_call->name_count = count;

@@ -43,6 +43,74 @@ const char *actor_name(enum actor actor)
     return "any";
 }
 
+/* ---- Hints ---- */
+
+#define HINT_NAME(name, key) key,
+const char *const hint_names[HINT_COUNT] = {HINT_TABLE(HINT_NAME)};
+#undef HINT_NAME
+
+static uint8_t hint_mask(enum hint hint)
+{
+    return (uint8_t)(hint_bit(hint, true) | hint_bit(hint, false));
+}
+
+/* What an absent hint rules out. A tool that only reads destroys nothing and may be called twice: of others alone MCP says
+ * that they may destroy and may not. Where it is not known whether the tool only reads, neither is this. */
+static uint8_t default_rules_out(enum hint hint, uint8_t read_only)
+{
+    switch (hint) {
+    case HINT_READ_ONLY:
+        return hint_bit(hint, true);
+    case HINT_OPEN_WORLD:
+        return hint_bit(hint, false);
+    case HINT_DESTRUCTIVE:
+    case HINT_IDEMPOTENT:
+    case HINT_COUNT:
+        break;
+    }
+    if ((read_only & hint_mask(HINT_READ_ONLY)) == 0) {
+        return 0;
+    }
+    bool reads = (read_only & hint_bit(HINT_READ_ONLY, false)) != 0;
+    return hint_bit(hint, hint == HINT_DESTRUCTIVE ? reads : !reads);
+}
+
+static uint8_t one_ruled_out(const struct json_doc *doc, const struct json_value *annotations, enum hint hint,
+                             uint8_t read_only)
+{
+    const struct json_value *value =
+        annotations == NULL ? NULL : json_get(doc, annotations, hint_names[hint]);
+    if (value == NULL) {
+        return default_rules_out(hint, read_only);
+    }
+    bool known = json_is(value, JSON_TRUE) || json_is(value, JSON_FALSE);
+    return known ? hint_bit(hint, json_is(value, JSON_FALSE)) : 0;
+}
+
+uint8_t hints_ruled_out(const struct json_doc *doc, const struct json_value *annotations)
+{
+    if (annotations != NULL && !json_is(annotations, JSON_OBJECT)) {
+        return 0;
+    }
+    uint8_t read_only = one_ruled_out(doc, annotations, HINT_READ_ONLY, 0), out = read_only;
+    for (enum hint hint = 0; hint < HINT_READ_ONLY; hint++) {
+        out |= one_ruled_out(doc, annotations, hint, read_only);
+    }
+    return out;
+}
+
+void hints_write(struct buf *buf, uint8_t ruled_out)
+{
+    for (enum hint hint = 0; hint < HINT_COUNT; hint++) {
+        uint8_t bits = ruled_out & hint_mask(hint);
+        buf_printf(buf, "%s\"%s\":%s", hint == 0 ? "{" : ",", hint_names[hint],
+                   bits == 0                       ? "null"
+                   : bits == hint_bit(hint, false) ? "true"
+                                                   : "false");
+    }
+    buf_byte(buf, '}');
+}
+
 /* ---- Reading ---- */
 
 static enum call_result malformed(struct call_reader *reader, const char *detail)
@@ -128,6 +196,10 @@ static const char *take_member(struct call_reader *reader, struct slice name, co
     }
     if (slice_is(name, "actor")) {
         return take_actor(value, &reader->call);
+    }
+    if (slice_is(name, "annotations")) {
+        reader->name.hints_not = hints_ruled_out(&reader->doc, value);
+        return json_is(value, JSON_OBJECT) ? NULL : "'annotations' is not an object";
     }
     return "an unknown field";
 }

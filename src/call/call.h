@@ -13,11 +13,41 @@ enum actor {
     ACTOR_CLAUDE_PROCESS = 2,
 };
 
+/* What a server says of a tool, its annotations. SPEC.md section 5.1. Each of them is true, false, or not known. */
+#define HINT_TABLE(HINT)                                                                                     \
+    HINT(DESTRUCTIVE, "destructiveHint")                                                                     \
+    HINT(IDEMPOTENT, "idempotentHint")                                                                       \
+    HINT(OPEN_WORLD, "openWorldHint")                                                                        \
+    HINT(READ_ONLY, "readOnlyHint")
+enum hint {
+#define HINT_NUMBER(name, key) HINT_##name,
+    HINT_TABLE(HINT_NUMBER)
+#undef HINT_NUMBER
+        HINT_COUNT,
+};
+extern const char *const hint_names[HINT_COUNT];
+
+/* The bit of one value of one hint, in a set of eight. */
+static inline uint8_t hint_bit(enum hint hint, bool value)
+{
+    return (uint8_t)(1u << (2 * (unsigned)hint + (value ? 0 : 1)));
+}
+
+/* The values that a tool's `annotations` rule out: of each hint that is known the other one. NULL, a tool without any,
+ * is as MCP says: a hint that is absent has its default. What is no object, or no boolean, rules out nothing. */
+uint8_t hints_ruled_out(const struct json_doc *doc, const struct json_value *annotations);
+
+/* Appends hints as a JSON object: those that are known, or null where neither value is ruled out. */
+void hints_write(struct buf *buf, uint8_t ruled_out);
+
 /* One way in which the call's name can be understood. */
 struct call_name {
     struct slice server;
     bool has_server;
     struct slice tool;
+    /* Values of hints that the tool is known not to have. 0: nothing is known of its annotations, so that a rule about any
+     * of them matches. */
+    uint8_t hints_not;
 };
 
 struct call {
@@ -58,7 +88,7 @@ struct call_reader {
 MUST_USE bool call_reader_init(struct call_reader *reader);
 void call_reader_finish(struct call_reader *reader);
 
-/* Reads {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. On CALL_OK reader->call is
+/* Reads {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?,"annotations"?}. On CALL_OK reader->call is
  * set. */
 MUST_USE enum call_result call_read(struct call_reader *reader, struct slice text,
                                     const struct call_defaults *defaults);

@@ -159,6 +159,49 @@ static uint32_t host_value(struct loading *loading, const struct match_loading *
                        : bad_pattern(loading, key, value, place, why, 0);
 }
 
+/* ---- Hints ---- */
+
+static enum hint hint_of(struct slice name)
+{
+    enum hint hint = 0;
+    while (hint < HINT_COUNT && !slice_is(name, hint_names[hint])) {
+        hint++;
+    }
+    return hint;
+}
+
+/* The bits of an object of hints; 0 also for one without any, which constrains nothing. */
+static uint32_t hints_value(struct loading *loading, const struct json_value *value,
+                            const struct place *place)
+{
+    uint32_t bits = 0;
+    if (value->type != JSON_OBJECT) {
+        buf_text(load_message(loading),
+                 "'annotations' must be an object such as {\"destructiveHint\": true}");
+        load_report(loading, "wrong-type", value->offset, place);
+        return 0;
+    }
+    const struct json_value *name = json_first(&loading->doc, value);
+    for (; name != NULL; name = json_right(&loading->doc, value, name)) {
+        const struct json_value *is = json_member_value(name);
+        struct place here = {.up = place, .key = json_str(name)};
+        enum hint hint = hint_of(json_str(name));
+        if (hint == HINT_COUNT) {
+            buf_text(load_message(loading), "unknown hint ");
+            message_quote(load_message(loading), json_str(name));
+            buf_text(load_message(loading), ": 'annotations' knows 'destructiveHint', 'idempotentHint', "
+                                            "'openWorldHint' and 'readOnlyHint'");
+            load_report(loading, "unknown-key", name->offset, &here);
+        } else if (is->type != JSON_TRUE && is->type != JSON_FALSE) {
+            buf_printf(load_message(loading), "'%s' must be true or false", hint_names[hint]);
+            load_report(loading, "wrong-type", is->offset, &here);
+        } else {
+            bits |= hint_bit(hint, is->type == JSON_TRUE);
+        }
+    }
+    return bits;
+}
+
 /* ---- One value ---- */
 
 /* The value of one string of a field; 0 after a report, or when memory ran out. */
@@ -191,6 +234,8 @@ static uint32_t one_value(struct loading *loading, const struct match_loading *m
         return command_value(loading, match, key, value, place);
     case FIELD_TYPE_HOST:
         return host_value(loading, match, key, value, place);
+    case FIELD_TYPE_HINTS:
+        break; /* read by itself: it is no string */
     }
     return 0;
 }
@@ -268,6 +313,10 @@ bool load_field(struct loading *loading, struct match_loading *match, const stru
                 const struct json_value *value, const struct place *place)
 {
     uint32_t *to = &match->match->values[key->field];
+    if (field_table[key->field].type == FIELD_TYPE_HINTS) {
+        *to = hints_value(loading, value, place);
+        return value->count != 0 || value->type != JSON_OBJECT;
+    }
     if (value->type == JSON_ARRAY && field_table[key->field].list) {
         *to = list_value(loading, match, key, value, place);
     } else if (key->field == FIELD_TOOL && value->type == JSON_STRING && slice_is(json_str(value), "*")) {

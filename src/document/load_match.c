@@ -39,6 +39,11 @@ static const struct exclusion exclusions[] = {
      {NULL},
      "'commandWord' cannot allow a command, for the other words are not looked at: use it in a 'deny' or a "
      "'require_approval' before this rule"},
+    {FIELD_ANNOTATIONS,
+     KEY_AUTO_APPROVE,
+     {NULL},
+     "'annotations' cannot allow a call, for the server says them of itself: use them in a 'deny' or a "
+     "'require_approval' before this rule"},
     {FIELD_PATH_COMPONENT,
      KEY_AUTO_APPROVE,
      {"command", "commandPrefix"},
@@ -66,7 +71,10 @@ static bool is_excluded(struct loading *loading, const struct match_loading *mat
                         const struct json_value *object, const struct json_value *value,
                         const struct place *place)
 {
-    if (key->id != ID_FIELD || (value->type != JSON_STRING && value->type != JSON_ARRAY)) {
+    bool is_hints = key->id == ID_FIELD && field_table[key->field].type == FIELD_TYPE_HINTS;
+    bool has_type =
+        is_hints ? value->type == JSON_OBJECT : value->type == JSON_STRING || value->type == JSON_ARRAY;
+    if (key->id != ID_FIELD || !has_type) {
         return false;
     }
     for (size_t i = 0; i < sizeof(exclusions) / sizeof(exclusions[0]); i++) {

@@ -57,6 +57,7 @@ static const struct {
     {"commandPrefix", "\"git log\",[\"npm test\",\"pytest\"]"},
     {"commandWord", "\"--force\",\"-f\",\"*secret\""},
     {"host", "\"example.com\",\"*.example.com\""},
+    {"annotations", "{\"destructiveHint\":true},{\"readOnlyHint\":false}"},
     {"argEquals", "{\"force\":true}"},
     {"argIn", "{\"branch\":[\"main\",\"release\"]}"},
     {"name", "\"no call runs rm\""},
@@ -85,12 +86,24 @@ static void write_string(struct buf *buf, const struct key *key)
     }
 }
 
+static void write_hints(struct buf *buf)
+{
+    buf_text(buf, "\"type\":\"object\",\"additionalProperties\":false,\"properties\":");
+    for (enum hint hint = 0; hint < HINT_COUNT; hint++) {
+        buf_printf(buf, "%c\"%s\":{\"type\":\"boolean\"}", hint == 0 ? '{' : ',', hint_names[hint]);
+    }
+    buf_byte(buf, '}');
+}
+
 /* One value of a match field. */
 static void write_field_value(struct buf *buf, const struct key *key)
 {
     switch ((enum field_type)field_table[key->field].type) {
     case FIELD_TYPE_ACTOR:
         write_choices(buf, key->choices);
+        return;
+    case FIELD_TYPE_HINTS:
+        write_hints(buf);
         return;
     case FIELD_TYPE_NAME:
         write_string(buf, key);

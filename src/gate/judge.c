@@ -238,7 +238,8 @@ struct outcome gate_judge_unreadable(struct gate *gate, uint32_t cause, struct s
     if (gate->door != NULL) {
         return gate->door->judge_unreadable(gate->door_self, cause, tool, phrase, came, defaults);
     }
-    struct call_name name = {defaults->server, defaults->server.ptr != NULL, tool};
+    struct call_name name = {
+        .server = defaults->server, .has_server = defaults->server.ptr != NULL, .tool = tool};
     struct call call = {
         .names = &name,
         .name_count = 1,

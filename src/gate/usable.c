@@ -30,17 +30,17 @@ static void write_tool(struct buf *text, struct slice tool)
 }
 
 /* "No call of this tool is anything but denied", for each tool. */
-static void write_assertions(struct buf *text, const struct call_defaults *session, const struct slice *tools,
-                             size_t count)
+static void write_assertions(struct buf *text, const struct call_defaults *session,
+                             const struct offered_tool *tools, size_t count)
 {
     const char *between = "";
     buf_text(text, "{\"assertions\":[");
     for (size_t i = 0; i < count; i++) {
-        if (tools[i].len == 0) {
+        if (tools[i].name.len == 0) {
             continue;
         }
         buf_printf(text, "%s{\"name\":\"%zu\",\"match\":{\"tool\":", between, i);
-        write_tool(text, tools[i]);
+        write_tool(text, tools[i].name);
         write_member(text, "server", session->server);
         write_member(text, "channel", session->channel);
         write_member(text, "thread_ts", session->thread);
@@ -52,7 +52,7 @@ static void write_assertions(struct buf *text, const struct call_defaults *sessi
 
 /* The policy that holds the assertions; NULL: none can be asked. */
 static struct policy *ask(const struct gate *gate, const struct call_defaults *session,
-                          const struct slice *tools, size_t count)
+                          const struct offered_tool *tools, size_t count)
 {
     struct findings errors;
     struct buf text;
@@ -93,11 +93,13 @@ static bool has_prefix(const struct policy *policy, const uint32_t *value, struc
 
 /* Whether a rule could match a call of the tool in this session, whatever its input. */
 static bool speaks_of(const struct policy *policy, const struct match *match,
-                      const struct call_defaults *session, struct slice tool)
+                      const struct call_defaults *session, const struct offered_tool *offered)
 {
+    struct slice tool = offered->name;
     bool server = match->server == 0 ||
                   (session->server.ptr != NULL && has_text(policy, &match->server, session->server));
-    return server && has_text(policy, &match->tool, tool) && has_prefix(policy, &match->tool_prefix, tool) &&
+    return server && (match->annotations & offered->hints_not) == 0 && has_text(policy, &match->tool, tool) &&
+           has_prefix(policy, &match->tool_prefix, tool) &&
            has_text(policy, &match->channel, session->channel) &&
            has_text(policy, &match->thread, session->thread) &&
            (match->actor == 0 || match->actor == (uint32_t)session->actor);
@@ -111,7 +113,7 @@ static void write_rule(struct buf *text, const struct policy *policy, const stru
     bool named = rule->match.tool != 0 || rule->match.tool_prefix != 0;
     struct buf match;
     buf_init(&match, LIMIT_MESSAGE_BYTES);
-    rest.match.tool = rest.match.tool_prefix = rest.match.server = 0;
+    rest.match.tool = rest.match.tool_prefix = rest.match.server = rest.match.annotations = 0;
     rest.match.channel = rest.match.thread = rest.match.actor = 0;
     rule_write_match_json(&match, policy, &rest);
     struct slice fields = buf_ok(&match) && match.len > 2 ? slice_from(buf_slice_of(&match), 1) : SLICE("}");
@@ -152,8 +154,10 @@ static bool needs_rule(const struct policy *policy, const struct call_defaults *
 
 /* The same question about the rules that speak of one tool, without names and lists of names: what several tools at once
  * leave open it may settle. */
-static bool is_proved_alone(const struct gate *gate, const struct call_defaults *session, struct slice tool)
+static bool is_proved_alone(const struct gate *gate, const struct call_defaults *session,
+                            const struct offered_tool *offered)
 {
+    struct slice tool = offered->name;
     const struct policy *policy = gate->policy;
     const char *between = "";
     struct findings errors;
@@ -165,7 +169,7 @@ static bool is_proved_alone(const struct gate *gate, const struct call_defaults 
     write_tool(&text, tool);
     buf_text(&text, "},\"never\":[\"allow\",\"require\"]}],\"rules\":[");
     for (uint32_t i = 0; i < policy->rule_count; i++) {
-        if (speaks_of(policy, &policy->rules[i].match, session, tool)) {
+        if (speaks_of(policy, &policy->rules[i].match, session, offered)) {
             buf_text(&text, between);
             write_rule(&text, policy, &policy->rules[i], tool);
             between = ",";
@@ -186,10 +190,23 @@ static bool is_proved_alone(const struct gate *gate, const struct call_defaults 
     return proved;
 }
 
+/* Whether a rule asks for annotations that the tool has: a call that refutes may be one of a tool that has others. */
+static bool asks_for_hints(const struct policy *policy, const struct call_defaults *session,
+                           const struct offered_tool *tool)
+{
+    for (uint32_t i = 0; policy->hints != 0 && i < policy->rule_count; i++) {
+        const struct match *match = &policy->rules[i].match;
+        if (match->annotations != 0 && speaks_of(policy, match, session, tool)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* ---- All tools of a list ---- */
 
-void gate_usable_tools(struct gate *gate, const struct call_defaults *session, const struct slice *tools,
-                       size_t count, bool *ret_usable)
+void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
+                       const struct offered_tool *tools, size_t count, bool *ret_usable)
 {
     for (size_t i = 0; i < count; i++) {
         ret_usable[i] = true;
@@ -206,11 +223,12 @@ void gate_usable_tools(struct gate *gate, const struct call_defaults *session, c
     buf_init(&call, ASKED_BYTES);
     for (size_t i = 0, at = 0; analysis != NULL && i < count; i++) {
         struct refutation refutation = {0};
-        if (tools[i].len > 0) {
+        if (tools[i].name.len > 0) {
             buf_reset(&call);
             enum assertion_result result = assertion_prove(analysis, at++, &refutation, &call);
-            ret_usable[i] = result == ASSERTION_REFUTED ||
-                            (result != ASSERTION_PROVED && !is_proved_alone(gate, session, tools[i]));
+            bool refuted = result == ASSERTION_REFUTED && !asks_for_hints(gate->policy, session, &tools[i]);
+            ret_usable[i] =
+                refuted || (result != ASSERTION_PROVED && !is_proved_alone(gate, session, &tools[i]));
         }
     }
     buf_finish(&call);

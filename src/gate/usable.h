@@ -7,9 +7,15 @@
 
 #include "gate/gate.h"
 
+/* A tool that the server offers, and what its annotations rule out (call/call.h). */
+struct offered_tool {
+    struct slice name;
+    uint8_t hints_not;
+};
+
 /* Sets for each tool whether it is usable under the policy in force. Of a gate behind a door, of one that observes, and
  * where it cannot be told, every tool is. */
-void gate_usable_tools(struct gate *gate, const struct call_defaults *session, const struct slice *tools,
-                       size_t count, bool *ret_usable);
+void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
+                       const struct offered_tool *tools, size_t count, bool *ret_usable);
 
 #endif

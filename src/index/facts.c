@@ -93,6 +93,7 @@ static bool make_name(struct facts *facts, const struct policy *policy, const st
     name->tool_symbol = id_of(tool);
     name->tool_value = value_of(index, FACET_TOOL, ROLE_TOOL, tool);
     name->has_server = from->has_server;
+    name->hints_not = from->hints_not;
     name->server = from->has_server ? from->server : (struct slice){NULL, 0};
     name->needs_rule = needs_rule(facts, policy, name);
     name->prefixes = NULL;

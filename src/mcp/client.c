@@ -141,7 +141,7 @@ static void park(struct session *s, const struct message *message, struct ids_en
 static void judge(struct session *s, struct message *message, struct ids_entry *entry, struct slice text,
                   struct slice raw)
 {
-    const char *why = call_make(&s->maker, &s->doc, message);
+    const char *why = tool_list_make_call(s, message);
     if (why != NULL) {
         ids_remove(&s->client_ids, entry);
         refuse_as(s, message, RPC_BAD_PARAMS, why, text);
@@ -321,7 +321,7 @@ static void settle(struct session *s, struct held_call *call)
     if (message.form == CALL_FORM_NONE) {
         message.form = CALL_FORM_METHOD; /* one that --allow-method names */
     }
-    if (message.kind == MESSAGE_REQUEST && call_make(&s->maker, &s->doc, &message) == NULL) {
+    if (message.kind == MESSAGE_REQUEST && tool_list_make_call(s, &message) == NULL) {
         s->maker.call.asks_people = call->asks_people;
         outcome = gate_judge(s->gate, &s->maker.call, &call->claim, no_code);
         s->batch.staged = true;

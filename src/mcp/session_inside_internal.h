@@ -41,6 +41,9 @@ enum tool_standing tool_list_standing(struct session *s, const struct message *m
  * declare; that it has is journalled. */
 bool tool_list_undeclared(struct session *s, const struct call *call);
 
+/* call_make, with what is known of the tool's annotations: s->maker.call is the call. */
+MUST_USE const char *tool_list_make_call(struct session *s, const struct message *message);
+
 /* The server's answer to a request for a list. True when it is one that the gate asked for: the client sees
  * nothing of it. */
 bool tool_list_take(struct session *s, const struct server_message *message, const struct ids_entry *entry);

@@ -153,6 +153,17 @@ bool tool_list_undeclared(struct session *s, const struct call *call)
     return found && s->options->pinned;
 }
 
+/* ---- Annotations ---- */
+
+const char *tool_list_make_call(struct session *s, const struct message *message)
+{
+    const char *why = call_make(&s->maker, &s->doc, message);
+    if (why == NULL && message->form == CALL_FORM_TOOL && s->options->book != NULL) {
+        s->maker.name.hints_not = tool_hints_ruled_out(tool_book_find(s->options->book, s->maker.name.tool));
+    }
+    return why;
+}
+
 /* ---- Lists ---- */
 
 static void note_tool(struct session *s, const char *kind, const struct tool *tool)
@@ -285,15 +296,15 @@ bool tool_list_take(struct session *s, const struct server_message *message, con
 /* ---- What the client sees ---- */
 
 /* Asks the policy which tools of a list the session could use. True when the answer is another than before. */
-static bool mark_usable(struct session *s, const struct slice *names, size_t count)
+static bool mark_usable(struct session *s, const struct offered_tool *tools, size_t count)
 {
     bool *usable = calloc(count + 1, sizeof(*usable)), changed = false;
     if (usable == NULL) {
         return false;
     }
-    gate_usable_tools(s->gate, &s->options->defaults, names, count, usable);
+    gate_usable_tools(s->gate, &s->options->defaults, tools, count, usable);
     for (size_t i = 0; i < count; i++) {
-        changed = tool_book_hide(s->options->book, names[i], !usable[i]) || changed;
+        changed = tool_book_hide(s->options->book, tools[i].name, !usable[i]) || changed;
     }
     free(usable);
     return changed;
@@ -301,17 +312,18 @@ static bool mark_usable(struct session *s, const struct slice *names, size_t cou
 
 static void mark_page(struct session *s, const struct json_value *tools)
 {
-    struct slice *names = calloc((size_t)tools->count + 1, sizeof(*names));
+    struct offered_tool *offered = calloc((size_t)tools->count + 1, sizeof(*offered));
     size_t count = 0;
-    for (const struct json_value *v = names != NULL ? json_first(&s->doc, tools) : NULL; v != NULL;
+    for (const struct json_value *v = offered != NULL ? json_first(&s->doc, tools) : NULL; v != NULL;
          v = json_right(&s->doc, tools, v)) {
         const struct json_value *name = json_get(&s->doc, v, "name");
         if (json_is(name, JSON_STRING)) {
-            names[count++] = json_str(name);
+            const struct tool *tool = tool_book_find(s->options->book, json_str(name));
+            offered[count++] = (struct offered_tool){json_str(name), tool_hints_ruled_out(tool)};
         }
     }
-    (void)!mark_usable(s, names, count);
-    free(names);
+    (void)!mark_usable(s, offered, count);
+    free(offered);
 }
 
 void tool_list_policy_changed(struct session *s)
@@ -321,17 +333,18 @@ void tool_list_policy_changed(struct session *s)
         return;
     }
     const struct tool *tools = tool_book_tools(s->options->book, &count);
-    struct slice *names = calloc(count + 1, sizeof(*names));
-    for (size_t i = 0; names != NULL && i < count; i++) {
+    struct offered_tool *offered = calloc(count + 1, sizeof(*offered));
+    for (size_t i = 0; offered != NULL && i < count; i++) {
         if (tools[i].offered) {
-            names[known++] = (struct slice){tools[i].name, tools[i].name_len};
+            offered[known++] =
+                (struct offered_tool){{tools[i].name, tools[i].name_len}, tool_hints_ruled_out(&tools[i])};
         }
     }
-    if (names != NULL && mark_usable(s, names, known) && s->listed) {
+    if (offered != NULL && mark_usable(s, offered, known) && s->listed) {
         buf_text(&s->batch.answers,
                  "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n");
     }
-    free(names);
+    free(offered);
 }
 
 static bool is_hidden(const struct session *s, const struct json_value *tool)

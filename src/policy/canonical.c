@@ -116,9 +116,9 @@ static void field_member(struct buf *buf, bool *first, const struct policy *poli
 
 /* The fields by their keys, as RFC 8785 orders members; FIELD_COUNT ends them. */
 static const enum match_field member_order[] = {
-    FIELD_ACTOR,          FIELD_ARG_EQUALS,   FIELD_ARG_IN, FIELD_CHANNEL,        FIELD_COMMAND,
-    FIELD_COMMAND_PREFIX, FIELD_COMMAND_WORD, FIELD_HOST,   FIELD_PATH_COMPONENT, FIELD_PATH_PREFIX,
-    FIELD_SERVER,         FIELD_THREAD,       FIELD_TOOL,   FIELD_TOOL_PREFIX,
+    FIELD_ACTOR,       FIELD_ANNOTATIONS,    FIELD_ARG_EQUALS,   FIELD_ARG_IN, FIELD_CHANNEL,
+    FIELD_COMMAND,     FIELD_COMMAND_PREFIX, FIELD_COMMAND_WORD, FIELD_HOST,   FIELD_PATH_COMPONENT,
+    FIELD_PATH_PREFIX, FIELD_SERVER,         FIELD_THREAD,       FIELD_TOOL,   FIELD_TOOL_PREFIX,
 };
 _Static_assert(sizeof(member_order) / sizeof(member_order[0]) == FIELD_COUNT, "every field is a member");
 

@@ -94,6 +94,9 @@ static void write_got(const struct explanation *e, const struct rule *rule, enum
     case FIELD_ACTOR:
         json_write_string(e->buf, slice_of(actor_name(e->call->actor)));
         break;
+    case FIELD_ANNOTATIONS:
+        hints_write(e->buf, name->hints_not);
+        break;
     case FIELD_COMMAND:
     case FIELD_COMMAND_PREFIX:
     case FIELD_COMMAND_WORD:

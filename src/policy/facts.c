@@ -51,7 +51,8 @@ static bool server_entry_required(struct facts *facts, const struct policy *poli
 static bool make_name(struct facts *facts, const struct policy *policy, const struct call_name *from,
                       struct facts_name *name)
 {
-    *name = (struct facts_name){.tool = from->tool, .has_server = from->has_server};
+    *name =
+        (struct facts_name){.tool = from->tool, .has_server = from->has_server, .hints_not = from->hints_not};
     name->tool_symbol = intern_find(&policy->symbols, from->tool);
     if (from->has_server) {
         name->server = from->server;

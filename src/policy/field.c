@@ -48,13 +48,35 @@ static struct slice text_of(const struct field_value *value)
     }
 }
 
+/* {"destructiveHint":true,…}: hints in the order of their names. */
+static void write_hints(struct buf *buf, uint32_t bits)
+{
+    char before = '{';
+    for (enum hint hint = 0; hint < HINT_COUNT; hint++) {
+        bool is_true = (bits & hint_bit(hint, true)) != 0;
+        if (is_true || (bits & hint_bit(hint, false)) != 0) {
+            buf_printf(buf, "%c\"%s\":%s", before, hint_names[hint], is_true ? "true" : "false");
+            before = ',';
+        }
+    }
+    buf_byte(buf, '}');
+}
+
 void field_write_text(struct buf *buf, const struct field_value *value)
 {
+    if (type_of(value) == FIELD_TYPE_HINTS) {
+        write_hints(buf, value->value);
+        return;
+    }
     buf_slice(buf, text_of(value));
 }
 
 void field_write_json(struct buf *buf, const struct field_value *value)
 {
+    if (type_of(value) == FIELD_TYPE_HINTS) {
+        write_hints(buf, value->value);
+        return;
+    }
     struct slice text = text_of(value);
     if (type_of(value) != FIELD_TYPE_PATH || utf8_valid_upto(text) == text.len) {
         json_write_string(buf, text);
@@ -85,7 +107,7 @@ static bool same_kind(const struct field_value *a, const struct field_value *b)
 
 bool field_equal(const struct field_value *a, const struct field_value *b)
 {
-    if (a->policy == b->policy && a->field == b->field) {
+    if (a->field == b->field && (a->policy == b->policy || type_of(a) == FIELD_TYPE_HINTS)) {
         return a->value == b->value;
     }
     return same_kind(a, b) && slice_eq(text_of(a), text_of(b));
@@ -137,6 +159,8 @@ bool field_covers(const struct field_value *outer, const struct field_value *inn
     case FIELD_TYPE_PREFIX:
     case FIELD_TYPE_WORD:
         return command_covers(outer, inner);
+    case FIELD_TYPE_HINTS: /* whatever has more of them also has these */
+        return (outer->value & ~inner->value) == 0;
     case FIELD_TYPE_HOST:
         return url_pattern_subset(&pattern_of(inner)->host, &pattern_of(outer)->host);
     default:
@@ -159,6 +183,7 @@ bool field_meets(const struct field_value *a, const struct field_value *b)
     }
     switch (type_of(a)) {
     case FIELD_TYPE_COMPONENT: /* a path has many */
+    case FIELD_TYPE_HINTS:     /* a tool of which nothing is known may have any */
         return true;
     case FIELD_TYPE_COMMAND:
     case FIELD_TYPE_PREFIX:
@@ -180,5 +205,5 @@ int field_compare(const struct field_value *a, const struct field_value *b)
             return order;
         }
     }
-    return slice_cmp(text_of(a), text_of(b));
+    return slice_cmp(text_of(a), text_of(b)); /* hints are in no list */
 }

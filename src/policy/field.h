@@ -26,6 +26,7 @@ enum field_type {
     FIELD_TYPE_PREFIX,      /* the same; the words begin with these */
     FIELD_TYPE_WORD,        /* the same; some later word */
     FIELD_TYPE_HOST,        /* the same; the host, or (*.NAME) some host below it */
+    FIELD_TYPE_HINTS,       /* bits of call/call.h, at most one of each hint; the tool may have all of them */
 };
 
 /* What a field looks at beside the call's own names: the same bits as enum reading_fields of call/readings.h. */
@@ -51,6 +52,10 @@ enum field_type {
           "The session's thread, byte for byte.")                                                            \
     FIELD(ACTOR, actor, "actor", ACTOR, NAMES, false, "one of 'session_owner' and 'claude_process'",         \
           "Who makes the call.")                                                                             \
+    FIELD(ANNOTATIONS, annotations, "annotations", HINTS, NAMES, false,                                      \
+          "an object such as {\"destructiveHint\": true}",                                                   \
+          "What the server says of the tool: of deny and require_approval only. A hint that is not known "   \
+          "has either value.")                                                                               \
     FIELD(PATH_PREFIX, path_prefix, "pathPrefix", PATH, PATH, true, FIELD_TEXT_EXPECTED,                     \
           "A file or directory: a path of the call is it or lies below it, links followed. Beside a "        \
           "command field "                                                                                   \

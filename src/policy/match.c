@@ -187,10 +187,15 @@ static enum match_field plain_fields(const struct policy *policy, const struct m
     bool channel = differs(policy, match->channel, facts->channel);
     bool thread = (match->thread != 0) & (match->thread != facts->thread);
     bool actor = (match->actor != 0) & (match->actor != facts->actor);
-    if (!(server | channel | thread | actor)) {
+    bool hints = (match->annotations & name->hints_not) != 0;
+    if (!(server | channel | thread | actor | hints)) {
         return FIELD_ALL;
     }
-    return server ? FIELD_SERVER : channel ? FIELD_CHANNEL : thread ? FIELD_THREAD : FIELD_ACTOR;
+    return server    ? FIELD_SERVER
+           : channel ? FIELD_CHANNEL
+           : thread  ? FIELD_THREAD
+           : actor   ? FIELD_ACTOR
+                     : FIELD_ANNOTATIONS;
 }
 
 /* ---- Commands ---- */

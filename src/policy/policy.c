@@ -130,6 +130,7 @@ static void seal_rules(struct policy *policy)
     for (uint32_t i = 0; i < policy->rule_count; i++) {
         struct rule *rule = &policy->rules[i];
         rule->looks = (uint8_t)((rule->looks & RULE_ANY_TOOL) | match_looks(&rule->match, rule->effect));
+        policy->hints |= (uint8_t)rule->match.annotations;
         policy->names_server = policy->names_server || rule->match.server != 0;
         policy->interest.classes |= 1u << (rule->looks & (READING_FIELD_CLASSES - 1));
         policy->has_path_rules = policy->has_path_rules || (rule->looks & elsewhere) != 0;

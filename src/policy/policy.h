@@ -170,6 +170,7 @@ struct policy {
     uint32_t file_count;
     uint32_t *required; /* symbols of the default set, sorted; entries as written, `upload_file` included */
     uint32_t required_count;
+    uint8_t hints;              /* of each hint that some rule asks about, the bits of the values */
     bool names_server;          /* some rule matches a server */
     bool forbids_observing;     /* a document says "allowObserve": false */
     bool has_path_rules;        /* some rule has a field that looks at a path, a command or a host */
@@ -284,7 +285,8 @@ struct facts_name {
     struct slice tool, server;
     uint32_t tool_symbol, server_symbol; /* 0: in no rule as such */
     bool has_server;
-    bool needs_rule; /* in the default set */
+    uint8_t hints_not; /* as in struct call_name */
+    bool needs_rule;   /* in the default set */
     struct facts_value tool_value, server_value;
     struct facts_value *prefixes; /* the toolPrefixes that the tool's name begins with */
     size_t prefix_count;

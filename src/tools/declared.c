@@ -1,4 +1,6 @@
-/* Whether a call's arguments are among those that the tool's schema declares. */
+/* What a definition says: whether a call's arguments are among those that its schema declares, and its annotations. */
+#include <string.h>
+
 #include "tools/internal.h"
 
 /* Whether an object schema says by itself which names there are: its `properties`, and nothing that adds to them. */
@@ -55,4 +57,31 @@ bool tool_has_undeclared(const struct tool *tool, const struct json_doc *doc, co
     }
     json_finish(&schema_doc);
     return found;
+}
+
+/* ---- Annotations ---- */
+
+static uint8_t definition_rules_out(const struct tool_definition *definition)
+{
+    const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
+    struct json_doc doc;
+    struct json_error error;
+    uint8_t out = 0; /* a tool that is named twice has a text that is no JSON: nothing is known of it */
+    json_init(&doc);
+    if (json_parse(&doc, (struct slice){definition->text, definition->len}, &options, &error)) {
+        out = hints_ruled_out(&doc, json_get(&doc, json_root(&doc), "annotations"));
+    }
+    json_finish(&doc);
+    return out;
+}
+
+uint8_t tool_hints_ruled_out(const struct tool *tool)
+{
+    bool accepted = tool != NULL && tool->accepted.text != NULL;
+    bool seen = tool != NULL && tool->seen.text != NULL && tool->listed != 0;
+    uint8_t out = accepted ? definition_rules_out(&tool->accepted) : UINT8_MAX;
+    if (seen && !(accepted && strcmp(tool->seen.digest, tool->accepted.digest) == 0)) {
+        out &= definition_rules_out(&tool->seen);
+    }
+    return accepted || seen ? out : 0;
 }

@@ -10,6 +10,7 @@
 #ifndef TOOLS_TOOLS_H
 #define TOOLS_TOOLS_H
 
+#include "call/call.h"
 #include "journal/journal.h"
 
 struct tool_definition {
@@ -76,6 +77,10 @@ bool tool_is_as_accepted(const struct tool *tool);
  * every name. */
 bool tool_has_undeclared(const struct tool *tool, const struct json_doc *doc, const struct json_value *input,
                          struct buf *ret_names);
+
+/* What its annotations rule out, in the bits of call/call.h: by the accepted definition, and by that of a list of this
+ * process. Where both are there, only what both rule out; 0 where neither is. */
+uint8_t tool_hints_ruled_out(const struct tool *tool); /* NULL: 0 */
 
 /* ---- Accepting ---- */
 

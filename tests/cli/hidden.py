@@ -11,16 +11,19 @@ import tempfile
 
 CALLGATE = os.path.abspath(sys.argv[1])
 POLICIES = int(sys.argv[2]) if len(sys.argv) > 2 else 40
+# What the server says of each: a rule by annotations decides for or against the tool as a whole.
+ANNOTATIONS = {"read_a": {"readOnlyHint": True}, "read_b": {"readOnlyHint": True, "openWorldHint": False}, "write_a": {"destructiveHint": True},
+               "write_b": {"destructiveHint": False, "idempotentHint": True}, "send": {}, "odd*name": {"destructiveHint": "no"}}
 TOOLS = ["read_a", "read_b", "write_a", "write_b", "send", "odd*name"]
 SERVER = '''
 import json, sys
-TOOLS = %r
+TOOLS, ANNOTATIONS = %r
 for line in sys.stdin:
     m = json.loads(line)
     if "id" in m:
-        r = {"tools": [{"name": t, "inputSchema": {"type": "object"}} for t in TOOLS]} if m["method"] == "tools/list" else {}
+        r = {"tools": [{"name": t, "annotations": ANNOTATIONS[t], "inputSchema": {"type": "object"}} for t in TOOLS]} if m["method"] == "tools/list" else {}
         print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
-''' % TOOLS
+''' % ((TOOLS, ANNOTATIONS),)
 SESSION = {"channel": "local", "thread": "t1"}
 passed = failed = 0
 
@@ -32,6 +35,9 @@ def check(what, ok, *shown):
         return
     failed += 1
     print(f"failed: {what}", *shown, sep="\n    ")
+
+
+HINTS = ("destructiveHint", "readOnlyHint", "idempotentHint", "openWorldHint")
 
 
 def policy(rng):
@@ -54,6 +60,8 @@ def policy(rng):
         if rng.random() < 0.3:
             match["tier"] = rng.choice(["admin", "user", "default"])
         effect = rng.choice(["deny", "deny", "auto_approve", "require_approval"])
+        if effect != "auto_approve" and rng.random() < 0.35:
+            match["annotations"] = {rng.choice(HINTS): rng.random() < 0.5 for _ in range(rng.choice((1, 1, 2)))}
         rule = {"id": f"r{number}", "effect": effect, "match": match}
         if effect == "deny":
             rule["reason"] = "r"
@@ -67,7 +75,7 @@ def worlds():
     for tool in TOOLS:
         for where, x, y in itertools.product(paths, [None, 1, 2, 3], [None, True]):
             values = {**where, **({} if x is None else {"x": x}), **({} if y is None else {"y": y})}
-            yield {"tool": tool, "server": "shop", "input": values, "sessionKey": SESSION, "actor": "claude_process"}
+            yield {"tool": tool, "server": "shop", "input": values, "sessionKey": SESSION, "actor": "claude_process", "annotations": ANNOTATIONS[tool]}
 
 
 CALLS = list(worlds())

@@ -10,6 +10,9 @@ from .batches import oracle_match
 
 tables = batches.tables
 CALLS = 30
+ANNOTATIONS = [{"destructiveHint": destroys, "readOnlyHint": reads, "idempotentHint": twice, "openWorldHint": reaches}
+               for destroys in (True, False, None) for reads, twice, reaches in
+               ((True, True, False), (False, False, True), (False, True, False), (True, False, True), (None, False, None))]
 
 
 def make_calls(rng, pair):
@@ -131,6 +134,20 @@ def complaint(answer, old, new, calls, world, place):
         wrong = misplaced(answer, place, call, ways[0], was, now, changes)
         if wrong is not None:
             return f"{text}: {was}, then {now}: it {wrong}"
+        if not any(each["weaker"] for each in answer["classes"] + answer["unreadable"]):
+            wrong = hidden_weakening(old, new, text, world, place)
+            if wrong is not None:
+                return wrong
+    return None
+
+
+def hidden_weakening(old, new, text, world, place):
+    """A call that is decided less strictly, whatever the server says of its tool, while no class is weaker."""
+    for annotations in ANNOTATIONS:
+        said = json.dumps(dict(json.loads(text), annotations=annotations))
+        was, now = (policy.decide_line(said.encode("utf-8", "surrogatepass"), world, [], 0) for policy in (old, new))
+        if batches.oracle_policy.STRICTNESS[now["kind"]] < batches.oracle_policy.STRICTNESS[was["kind"]]:
+            return f"{said}: {was}, then {now}: no class is weaker"
     return None
 
 

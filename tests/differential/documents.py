@@ -15,7 +15,7 @@ ODD = (None, True, "", "x", "*", "a*", "a?", "-", "-x", "a/b", ".", "..", "defau
        Number("9007199254740993"), [], {}, [""], ["x"], [Number("7")], {"x": "y"}, {"t": ["x", ""]})
 # `assertions` stays out: what one looks like is not said where documents are.
 KEYS = ("id", "effect", "match", "priority", "comment", "reason", "ttlMs", "approvers", "scope", "tool", "server", "channel",
-        "thread_ts", "toolPrefix", "actor", "pathPrefix", "pathComponent", "argEquals", "tier", "rules", "policy", "version",
+        "thread_ts", "toolPrefix", "actor", "pathPrefix", "pathComponent", "argEquals", "annotations", "destructiveHint", "tier", "rules", "policy", "version",
         "$schema", "requireAuthoredPolicy", "pathArguments", "treeArguments", "Rules", "tol", "a/b", "a~b", "",
         "\u00e9", "reasons", "chanel")
 

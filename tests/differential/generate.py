@@ -191,6 +191,8 @@ def call(rng, fs):
         out["sessionKey"] = {"channel": rng.choice(CHANNELS), "thread": rng.choice(THREADS)}
     if sometimes(rng, 0.3):
         out["actor"] = rng.choice(ACTORS)
+    if sometimes(rng, 0.3) and not first_release(rng):
+        out["annotations"] = language.annotations(rng) if sometimes(rng, 0.98) else rng.choice(([], None, True))
     if sometimes(rng, 0.95):
         out["input"] = members(rng, fs, 0, 4 if sometimes(rng, 0.5) else 1)
         if sometimes(rng, 0.6):

@@ -231,6 +231,16 @@ def spelled_list(rng):
     return generate.spell(rng, [url(rng) for _ in range(rng.randrange(1, 3))])
 
 
+# --- what a server says of a tool
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+
+
+def annotations(rng):
+    return {name: rng.choice((True, True, False, False, False, None, "true"))
+            for name in HINTS + ("title",) if sometimes(rng, 0.4)}
+
+
 # --- matches
 
 def listed(rng, value):
@@ -252,6 +262,8 @@ def extend_match(rng, fs, effect, out):
         out[field] = listed(rng, lambda: rng.choice(PATTERNS))
     if effect != "auto_approve" and sometimes(rng, 0.15):
         out["commandWord"] = listed(rng, lambda: rng.choice(COMMAND_WORDS))
+    if effect != "auto_approve" and sometimes(rng, 0.2):
+        out["annotations"] = {name: sometimes(rng, 0.5) for name in rng.sample(HINTS, rng.choice((1, 1, 2)))}
     has_command = any(key in out for key in ("command", "commandPrefix", "commandWord"))
     if sometimes(rng, 0.2) and not (effect == "auto_approve" and has_command):
         out["host"] = listed(rng, lambda: rng.choice(RULE_HOSTS))

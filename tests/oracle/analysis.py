@@ -13,6 +13,8 @@ def contains(earlier, later):
     for field in EQUAL_FIELDS:
         if getattr(earlier, field) not in (None, getattr(later, field)):
             return False
+    if earlier.hints is not None and not earlier.hints <= (later.hints or frozenset()):
+        return False
     if earlier.tool not in (None, later.tool):
         return False
     if earlier.toolPrefix is not None:

@@ -4,7 +4,8 @@ from .match import ANY, Arm
 
 LISTED = ("tool", "server", "channel", "toolPrefix", "pathPrefix", "pathComponent", "command", "commandPrefix", "commandWord",
           "host")
-MATCH_KEYS = LISTED + ("thread_ts", "actor", "argEquals", "argIn", "tier")
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+MATCH_KEYS = LISTED + ("thread_ts", "actor", "annotations", "argEquals", "argIn", "tier")
 ACTORS = ("session_owner", "claude_process")
 MOST_ELEMENTS, MOST_ARMS = 1000, 4096
 COMMAND_FIELDS = ("command", "commandPrefix", "commandWord")
@@ -47,7 +48,7 @@ class _Reader:
             elif key == "tier":
                 self.document._tier(self.rule, item, where, self.known)
             else:
-                constrains = constrains or key != "argEquals" or item.kind != "object" or bool(item.value)
+                constrains = constrains or key not in ("argEquals", "annotations") or item.kind != "object" or bool(item.value)
                 self.field(key, item, where)
         if len(self.document.errors) > before:
             return
@@ -70,6 +71,8 @@ class _Reader:
         elif key == "actor":
             text = self.document._string(node, where, self.known, lambda text: text in ACTORS)
             self.choices.append((key, [text]))
+        elif key == "annotations":
+            self.annotations(node, where)
         elif key == "thread_ts":
             self.choices.append((key, [self.document._string(node, where, self.known, lambda text: text != "")]))
         else:
@@ -81,7 +84,7 @@ class _Reader:
             return True
         if not self.allows:
             return False
-        return key == "commandWord" or key in ("pathComponent", "host") and self.has(*COMMAND_FIELDS)
+        return key in ("commandWord", "annotations") or key in ("pathComponent", "host") and self.has(*COMMAND_FIELDS)
 
     def listed(self, key, node, where):
         if node.kind not in ("string", "array"):
@@ -147,6 +150,25 @@ class _Reader:
                 self.rule.missing.append(first)
             return (first, identity)
         return None
+
+    def annotations(self, node, where):
+        if node.kind != "object":
+            self.error("wrong-type", node, where)
+            return
+        if self.misplaced("annotations"):
+            self.error("bad-value", node, where)
+            return
+        hints = set()
+        for member in node.value:
+            place = jsonread.pointer_join(where, member.key)
+            if member.key not in HINTS:
+                self.document._error("unknown-key", member.start, place, self.known)
+            elif member.value.kind != "bool":
+                self.error("wrong-type", member.value, place)
+            else:
+                hints.add((member.key, member.value.value))
+        if hints:
+            self.choices.append(("hints", [frozenset(hints)]))
 
     def arguments(self, node, where):
         if node.kind != "object":

@@ -4,13 +4,16 @@ from . import jsonread, names
 MOST_BYTES = 16 * 1024 * 1024
 MALFORMED = "malformed call: "
 OVER_LIMIT = "call is over a limit"
-FIELDS = ("tool", "input", "server", "sessionKey", "actor")
+FIELDS = ("tool", "input", "server", "sessionKey", "actor", "annotations")
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+EITHER = (True, False)
 
 
 class Call:
     def __init__(self):
         self.tool = self.server = self.input = None  # input: an object node, or None for {}
         self.channel, self.thread, self.actor = "C1", "1.1", "claude_process"
+        self.may_have = dict.fromkeys(HINTS, EITHER)  # what each hint of the tool may be
         self.own_paths = []  # canonical, of the call's own arguments: readings.py fills it in
 
 
@@ -53,6 +56,10 @@ def parse(line, server=None):
                 raise _malformed()
         elif member.key == "sessionKey":
             _session(call, member.value)
+        elif member.key == "annotations":
+            if member.value.kind != "object":
+                raise _malformed()
+            call.may_have = may_have(member.value)
         elif member.key == "input":
             _input(call, member.value)
         else:
@@ -60,6 +67,21 @@ def parse(line, server=None):
     if not call.tool:
         raise _malformed()
     return call
+
+
+def may_have(annotations):
+    """By hint what a tool's may be. Of a tool that only reads, destroying and calling twice are no question."""
+    out = {}
+    for name in HINTS:
+        node = annotations.get(name)
+        if node is not None:
+            out[name] = (node.value,) if node.kind == "bool" else EITHER
+    out.setdefault("readOnlyHint", (False,))
+    out.setdefault("openWorldHint", (True,))
+    reads = out["readOnlyHint"]
+    out.setdefault("destructiveHint", EITHER if len(reads) == 2 else (not reads[0],))
+    out.setdefault("idempotentHint", EITHER if len(reads) == 2 else (reads[0],))
+    return out
 
 
 def _session(call, node):

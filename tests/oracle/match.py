@@ -5,13 +5,13 @@ from .reading import UNREADABLE
 
 NOTED, STOPS_AT_PATH, STOPS_AT_HOST = "noted", "path cannot be resolved", "host cannot be read"
 ANY = "*"
-FIELDS = ("tool", "server", "channel", "thread_ts", "toolPrefix", "actor", "prefix", "component", "command", "exact", "word",
+FIELDS = ("tool", "server", "channel", "thread_ts", "toolPrefix", "actor", "hints", "prefix", "component", "command", "exact", "word",
           "host", "args")
 
 
 class Arm:
     """None means any; `prefix` is the canonical pathPrefix, `command` the words of a command (`exact`) or commandPrefix, `args`
-    by key: (the value exactly, its loose form)."""
+    by key: (the value exactly, its loose form), `hints` a set of (name, value)."""
     __slots__ = FIELDS + ("strict", "identity", "star")
 
     def __init__(self, strict):
@@ -61,6 +61,8 @@ class Arm:
             if wanted is not None and wanted != value:
                 return False
         if self.toolPrefix is not None and not call.tool.startswith(self.toolPrefix):
+            return False
+        if any(value not in call.may_have[name] for name, value in self.hints or ()):
             return False
         return all(self.argument(call, key, wanted) for key, wanted in self.args.items())
 

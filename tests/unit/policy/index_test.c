@@ -89,8 +89,9 @@ static void write_args(struct buf *buf, const struct mix *mix, uint32_t most)
     buf_byte(buf, '}');
 }
 
-static void write_match(struct buf *buf, const struct mix *mix)
+static void write_match(struct buf *buf, const struct mix *mix, bool strict)
 {
+    static const char *const hints[] = {"destructiveHint", "readOnlyHint", "openWorldHint"};
     static const char *const components[] = {"aa",    "b",  ".env", ".e*",      "a*",
                                              "*.key", "*v", "*a",   "a_rather*"};
     static const char *const tiers[] = {"admin", "user", "workspace", "default"};
@@ -131,6 +132,10 @@ static void write_match(struct buf *buf, const struct mix *mix)
         buf_text(buf, ",\"argEquals\":");
         write_args(buf, mix, 1 + below(mix->most_args));
     }
+    if (strict && chance(mix->actor)) {
+        buf_printf(buf, ",\"annotations\":{\"%s\":%s}", hints[below(3)], chance(50) ? "true" : "false");
+        any = true;
+    }
     if (chance(mix->actor) || !any) {
         buf_printf(buf, ",\"actor\":\"%s\"", chance(50) ? "session_owner" : "claude_process");
     }
@@ -146,9 +151,10 @@ static struct policy *random_policy(const struct mix *mix, uint32_t count)
     buf_text(&buf,
              "{\"requireAuthoredPolicy\":[\"tool_0\",\"server_1a_/tool_0\",\"server_0/*\"],\"rules\":[");
     for (uint32_t i = 0; i < count; i++) {
+        uint32_t effect = below(4);
         buf_printf(&buf, "%s{\"id\":\"%u\",\"priority\":%u,\"effect\":%s,\"match\":", i == 0 ? "" : ",", i,
-                   below(3), effects[below(4)]);
-        write_match(&buf, mix);
+                   below(3), effects[effect]);
+        write_match(&buf, mix, effect != 0);
         buf_byte(&buf, '}');
     }
     buf_text(&buf, "]}");
@@ -248,7 +254,10 @@ static bool draw_call(struct drawn *drawn, const struct mix *mix, const struct p
         texts[i] = json_str(v);
     }
     for (int i = 0; i < MOST_NAMES; i++) {
-        drawn->names[i] = (struct call_name){texts[2 * i + 1], chance(70), texts[2 * i]};
+        drawn->names[i] = (struct call_name){.server = texts[2 * i + 1],
+                                             .has_server = chance(70),
+                                             .tool = texts[2 * i],
+                                             .hints_not = chance(50) ? 0 : (uint8_t)(1u << below(8))};
     }
     drawn->call = (struct call){.names = drawn->names,
                                 .name_count = chance(80) ? 1 : MOST_NAMES,
