@@ -309,7 +309,6 @@ static void decide_by(struct asking *asking, const struct policy *policy,
                  (!question->by_it || is_by(question, &asking->decision));
 }
 
-/* Decides the call that stands written. */
 static void decide(struct asking *asking)
 {
     struct named *named = asking->named;
@@ -330,7 +329,6 @@ static void decide(struct asking *asking)
     asking->found = found && !asking->failed;
 }
 
-/* Tries a call with all annotations that make a difference. */
 static void try_profiles(struct asking *asking)
 {
     uint32_t count = hints_profiles(asking->hints);

@@ -190,13 +190,14 @@ static bool is_proved_alone(const struct gate *gate, const struct call_defaults 
     return proved;
 }
 
-/* Whether a rule asks for annotations that the tool has: a call that refutes may be one of a tool that has others. */
+/* Whether a rule about the tool asks for annotations: a call that refutes may be one of a tool that has others. */
 static bool asks_for_hints(const struct policy *policy, const struct call_defaults *session,
                            const struct offered_tool *tool)
 {
+    const struct offered_tool any = {.name = tool->name};
     for (uint32_t i = 0; policy->hints != 0 && i < policy->rule_count; i++) {
         const struct match *match = &policy->rules[i].match;
-        if (match->annotations != 0 && speaks_of(policy, match, session, tool)) {
+        if (match->annotations != 0 && speaks_of(policy, match, session, &any)) {
             return true;
         }
     }

@@ -30,9 +30,13 @@ static void write_wanted(const struct explanation *e, const struct match *match,
     for (uint32_t i = 0; i < values.count; i++) {
         struct field_value value = {e->policy, field, values.list[i]};
         struct buf text;
+        buf_text(e->buf, i == 0 ? "" : ",");
+        if (field_table[field].type == FIELD_TYPE_HINTS) {
+            field_write_json(e->buf, &value);
+            continue;
+        }
         buf_init(&text, LIMIT_POLICY_BYTES);
         field_write_text(&text, &value);
-        buf_text(e->buf, i == 0 ? "" : ",");
         json_write_bytes(e->buf, buf_slice_of(&text));
         e->buf->failed = e->buf->failed || text.failed;
         buf_finish(&text);

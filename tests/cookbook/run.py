@@ -30,13 +30,14 @@ def parts(text):
     """Headings, with the policies under each and the calls behind each policy."""
     for heading, body in re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", text, re.M | re.S):
         for policy, rest in re.findall(r"^```json\n(.*?)^```\n(.*?)(?=^```json|\Z)", body, re.M | re.S):
-            rows = re.findall(r"^\| `(\S+) (\{.*\})` \| (\w[\w ]*) \|$", rest, re.M)
-            yield heading, policy, [(name, arguments.replace("\\|", "|"), becomes) for name, arguments, becomes in rows], rest.count("\n| `")
+            rows = re.findall(r"^\| `(\S+) (\{.*?\})`(?: said to be `(\{.*\})`)? \| (\w[\w ]*) \|$", rest, re.M)
+            yield heading, policy, [((name, arguments.replace("\\|", "|"), said), becomes) for name, arguments, said, becomes in rows], rest.count("\n| `")
 
 
-def call_of(name, arguments):
+def call_of(name, arguments, said):
     server, slash, tool = name.rpartition("/")
-    return {"tool": tool, "input": json.loads(arguments), **({"server": server} if slash else {})}
+    return {"tool": tool, "input": json.loads(arguments), **({"server": server} if slash else {}),
+            **({"annotations": json.loads(said)} if said else {})}
 
 
 def becomes_of(decision):
@@ -72,12 +73,12 @@ def main():
             check(f"{heading}: it loads", done.returncode == 0, done.stdout, done.stderr)
             check(f"{heading}: no rule is in the shadow of another", not any("shadow" in line or "never" in line for line in told), *told)
             check(f"{heading}: calls stand beside it", len(rows) >= 3 and len(rows) == written, rows)
-            lines = "".join(json.dumps(call_of(name, arguments)) + "\n" for name, arguments, _ in rows)
+            lines = "".join(json.dumps(call_of(*call)) + "\n" for call, _ in rows)
             done = subprocess.run([callgate, "eval", "--policy", policy, "--explain", *where, "-"], input=lines, capture_output=True,
                                   text=True, timeout=60)
-            for (name, arguments, becomes), line in zip(rows, done.stdout.splitlines()):
+            for ((name, arguments, said), becomes), line in zip(rows, done.stdout.splitlines()):
                 here = becomes_of(json.loads(line))
-                check(f"{heading}: {name} {arguments} becomes {becomes}", here == becomes, here, line[:600])
+                check(f"{heading}: {name} {arguments} {said} becomes {becomes}", here == becomes, here, line[:600])
             check(f"{heading}: each call is decided", done.returncode == 0 and done.stdout.count("\n") == len(rows), done.stderr)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -4,9 +4,9 @@
 #include "analysis/analysis.h"
 #include "build.h"
 
-#define CALLS 600u
+#define CALLS 1000u
 
-static char calls[CALLS][192];
+static char calls[CALLS][256];
 static uint32_t call_count;
 static struct call_reader reader;
 static struct readings readings;
@@ -18,7 +18,7 @@ static void make_calls(void)
     static const char *const commands[] = {"",      "a",      "a x", "a y",     "a q",    "a x q", "a -f",
                                            "a -gf", "/d/a x", "b x", "b",       "n",      "n x",   "X=1 a x",
                                            "a $X",  "a x $X", "if",  "a q q x", "/d/b x", "a x x"};
-    for (uint32_t i = 0; i < 3 * 4 * 20 * 2; i++) {
+    for (uint32_t i = 0; i < 3 * 4 * 20 * 2 * 2; i++) {
         const char *host = hosts[i / 3 % 4], *command = commands[i / 12 % 20];
         size_t len = (size_t)snprintf(calls[call_count], sizeof(calls[0]), "{\"tool\":\"%s\",\"input\":{",
                                       tools[i % 3]);
@@ -34,8 +34,13 @@ static void make_calls(void)
             at += more;
             room -= (size_t)more;
         }
-        (void)snprintf(at, room, "},\"sessionKey\":{\"channel\":\"C\",\"thread\":\"1\"},\"actor\":\"%s\"}",
-                       i / 240 == 0 ? "session_owner" : "claude_process");
+        static const char *const hints[] = {
+            "", ",\"annotations\":{}", ",\"annotations\":{\"destructiveHint\":false}",
+            ",\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":null}",
+            ",\"annotations\":{\"readOnlyHint\":true}"};
+        (void)snprintf(at, room, "},\"sessionKey\":{\"channel\":\"C\",\"thread\":\"1\"},\"actor\":\"%s\"%s}",
+                       i / 240 % 2 == 0 ? "session_owner" : "claude_process",
+                       hints[(i + i / 480 + i / 7) % 5]);
         call_count++;
     }
 }
@@ -85,6 +90,12 @@ static void put_match(struct buf *buf, bool allow, uint64_t *seed)
     if (command && !allow && test_below(seed, 3) == 0) {
         test_comma(buf, &some);
         put_list(buf, "commandWord", words, 4, seed);
+    }
+    if (!allow && test_below(seed, 5) == 0) {
+        test_comma(buf, &some);
+        buf_printf(buf, "\"annotations\":{\"%s\":%s}",
+                   test_below(seed, 2) ? "destructiveHint" : "readOnlyHint",
+                   test_below(seed, 2) ? "true" : "false");
     }
     if (!command && test_below(seed, 2) == 0) {
         test_comma(buf, &some);

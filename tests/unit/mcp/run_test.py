@@ -379,9 +379,9 @@ def test_few_descriptors():
 class Shop(Run):
     """A run with a server that offers the tools of a file."""
 
-    def __init__(self, tools, state=None, mode="pin", page=2, more=()):
+    def __init__(self, tools, state=None, mode="pin", page=2, more=(), rules=None):
         self.given = state
-        super().__init__("lists", options=[f"--tools={mode}", "--server", "shop", *more])
+        super().__init__("lists", rules=rules, options=[f"--tools={mode}", "--server", "shop", *more])
         self.offer(tools, page)
 
     def arguments(self, rules=None, options=()):
@@ -518,6 +518,50 @@ def test_list_changed():
     check(run.message().get("result") == {}, "the next call asks again")
     check(run.end() == 0)
     check(not any(b"callgate:tools" in line for line in run.rest()))
+
+
+ASKS = [{"id": "destroys", "effect": "deny", "match": {"server": "shop", "annotations": {"destructiveHint": True}}, "reason": "no"}]
+
+
+def test_annotations():
+    """What the server says of its tools, from the list of the session, or from the definitions that were accepted."""
+    reads = {"annotations": {"readOnlyHint": True}}
+    tools = [tool_of("reads", **reads), tool_of("silent"), tool_of("gentle", annotations={"destructiveHint": False}),
+             tool_of("odd", annotations={"destructiveHint": "no"})]
+    with tempfile.TemporaryDirectory() as state:
+        os.chmod(state, 0o700)
+        run = Shop(tools, state, mode="record", rules=ASKS)
+        check(not run.passes(1, "reads"), "nobody has listed anything: nothing is known")
+        run.listed(2)
+        check(run.passes(3, "reads") and run.passes(4, "gentle"))
+        check(not run.passes(5, "silent") and not run.passes(6, "odd") and not run.passes(7, "none"))
+        run.offer([tool_of("reads"), tool_of("silent", **reads), *tools[2:]])
+        run.listed(8)
+        check(not run.passes(9, "reads") and run.passes(10, "silent"), "nothing is accepted: the last list counts")
+        run.offer([*tools[:2], *tools[1:]])
+        run.listed(11)
+        check(run.passes(12, "reads") and not run.passes(13, "silent"), "a tool that is named twice")
+        check(run.end() == 0 and run.verified())
+        check({e.get("ruleId") for e in run.journal() if e["kind"] == "policy.deny"} == {"destroys"})
+        run = Shop(tools, state, mode="off", rules=ASKS)
+        run.listed(1)
+        check(not run.passes(2, "gentle"), "no list is kept")
+        run.end()
+    with tempfile.TemporaryDirectory() as state:
+        os.chmod(state, 0o700)
+        run = Shop(tools, state, rules=ASKS)
+        check(run.passes(1, "reads") and run.passes(2, "gentle") and not run.passes(3, "silent"), "the gate has asked")
+        run.end()
+        run = Shop(tools, state, mode="record", rules=ASKS)
+        check(run.passes(1, "reads") and not run.passes(2, "silent"), "accepted, and not listed yet")
+        run.offer([tool_of("reads"), tool_of("silent", **reads), *tools[2:]])
+        run.listed(3)
+        check(not run.passes(4, "reads") and not run.passes(5, "silent"), "where list and accepted differ a hint is either's")
+        check(callgate("tools", "accept", "shop", "--state", state).returncode == 0)
+        run.end()
+        run = Shop([tool_of("reads"), tool_of("silent", **reads), *tools[2:]], state, rules=ASKS)
+        check(not run.passes(1, "reads") and run.passes(2, "silent"), "as it is accepted now")
+        run.end()
 
 
 def test_many_tools():
