@@ -468,7 +468,6 @@ static bool take_entry(const struct named_question *question, struct common *com
     return true;
 }
 
-/* Asks about each pair of arms. */
 static void ask_pairs(struct asking *asking, const struct policy *asked_policy, const struct match *asked,
                       const struct match *match, bool aside)
 {
