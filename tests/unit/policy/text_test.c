@@ -69,7 +69,7 @@ static void check_defaults(void)
     CHECK(a->line == 2 && a->column == 2);
     CHECK(b->line == 2 && b->column == 63 && b->tier == TIER_USER && b->effect == EFFECT_AUTO_APPROVE);
     CHECK(policy->files[0].used && policy->files[0].rules == 2 && slice_is(policy->files[0].name, "p.json"));
-    CHECK(sizeof(struct rule) <= 104);
+    CHECK(sizeof(struct rule) <= 108);
     policy_destroy(policy);
 }
 
