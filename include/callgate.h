@@ -127,7 +127,7 @@ CG_API void cg_report_free(cg_report *report);
 
 typedef struct cg_call cg_call;
 
-/* Reads one call: {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?}. Absent members are
+/* Reads one call: {"tool","input"?,"server"?,"sessionKey"?:{"channel","thread"},"actor"?,"annotations"?}. Absent members are
  * input {}, no server, channel and thread "", actor claude_process. A malformed text or one over a limit
  * gives a call all the same: one that every policy denies, with the reason. NULL only when memory ran out. */
 CG_API CG_MUST_USE cg_call *cg_call_create(const char *text, size_t length);

@@ -13,6 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gate"))
 from support import CALLGATE, Folder, Gate, check, finish, pending, run, wait_for  # noqa: E402
 
+VERSION = 2  # of the protocol
 POLICY = [{"id": "no", "effect": "deny", "match": {"tool": "rm"}, "reason": "gone is gone"},
           {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}},
           {"id": "ls", "effect": "auto_approve", "match": {"tool": "ls"}}]
@@ -75,7 +76,7 @@ def text(value):
     return struct.pack("<I", 0xFFFFFFFF) if value is None else struct.pack("<I", len(value)) + value
 
 
-def hello(version=1):
+def hello(version=VERSION):
     return frame(1, b"callgate" + struct.pack("<I", version) + text(b"run") + text(None) + text(None) + b"\0\0" +
                  struct.pack("<I", 0) + text(b"/tmp") + text(b"/root") + text(b"") + struct.pack("<I", 0))
 
@@ -220,7 +221,7 @@ def test_no_votes_where_calls_are_judged():
         s.sendall(vote)
         check("no vote at the judging socket", read_frame(s)[0] is None)
     with connect(b.socket + ".approve") as s:
-        s.sendall(frame(1, b"callgate" + struct.pack("<I", 1)))
+        s.sendall(frame(1, b"callgate" + struct.pack("<I", VERSION)))
         check("hello there", read_frame(s)[0] == 2)
         s.sendall(vote)
         kind, body = read_frame(s)
@@ -246,7 +247,7 @@ def test_one_person_at_terminal_and_socket():
     code = wait_for("a request", lambda: pending(b.folder))[0]["code"]
     run("approve", code, "--call", "--state", b.folder.state, code=0)
     with connect(b.socket + ".approve") as s:
-        s.sendall(frame(1, b"callgate" + struct.pack("<I", 1)))
+        s.sendall(frame(1, b"callgate" + struct.pack("<I", VERSION)))
         check("hello there", read_frame(s)[0] == 2)
         s.sendall(frame(14, text(code.encode()) + b"\1\0" + text(b"")))
         kind, body = read_frame(s)
