@@ -13,6 +13,12 @@ static inline struct decision decide(const struct policy *policy, const struct f
     }
     struct index_found found;
     index_find(policy, facts, reading, &found);
+    /* Most calls end here: at a rule that matches and asks nobody, with nothing noted before it. */
+    if (found.rule != NULL && found.rule->effect != EFFECT_REQUIRE_APPROVAL && found.field == FIELD_ALL &&
+        !found.notes.any && !reading->aside) {
+        bool allow = found.rule->effect == EFFECT_AUTO_APPROVE;
+        return (struct decision){.kind = allow ? DECISION_ALLOW : DECISION_DENY, .rule = found.rule};
+    }
     return policy_conclude(policy, found.rule, found.field, &found.notes, found.end, facts, reading,
                            approvals);
 }

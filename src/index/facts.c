@@ -190,29 +190,12 @@ static struct slice text_as_written(const struct call *call, const struct json_v
     return same ? json_text_of(call->doc, value) : (struct slice){NULL, 0};
 }
 
-/* The text of a value in the form that the rules' are kept in. Fails (ptr NULL) for memory. */
-static struct slice text_of(struct facts *facts, const struct call *call, const struct json_value *value)
+/* A value in the form of an argument's key, and its hash; nothing when no rule has it. */
+__attribute__((always_inline)) static inline void take_value(struct facts *facts, const struct policy_index *index, uint32_t key,
+                              struct slice text, uint32_t hash)
 {
-    struct slice text = text_as_written(call, value);
-    if (text.ptr != NULL) {
-        return text;
-    }
-    buf_reset(&facts->scratch);
-    json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
-    return buf_ok(&facts->scratch) ? buf_slice_of(&facts->scratch) : (struct slice){NULL, 0};
-}
-
-/* Whether a value can be one that some rule has: with its quotes it may be longer than all of them. */
-static bool may_be_atom(const struct policy_index *index, const struct json_value *value)
-{
-    return value->type != JSON_STRING || value->str_len + 2u <= index->words[ROLE_ATOM].longest;
-}
-
-/* A value in the form of an argument's key; nothing when no rule has it. */
-static void take_value(struct facts *facts, const struct policy *policy, uint32_t key, struct slice text)
-{
-    const struct policy_index *index = policy->index;
-    const struct word *word = words_find_atom(&index->words[ROLE_ATOM], key, text);
+    const struct words *words = &index->words[ROLE_ATOM];
+    const struct word *word = words_find_hashed(words, text, key, words_atom_hash(hash, key));
     if (word != NULL) {
         facts->args[facts->arg_count++] = index->atoms[word->id - 1];
         struct facts_value atom = value_of(index, FACET_ATOM, ROLE_ATOM, word);
@@ -222,67 +205,81 @@ static void take_value(struct facts *facts, const struct policy *policy, uint32_
     }
 }
 
-/* One argument whose key some rule has that compares exactly. */
-static bool take_arg(struct facts *facts, const struct policy *policy, const struct call *call, uint32_t key,
-                     const struct json_value *value)
+/* One argument whose value is written in another form than the rules' are kept in; a key of 0 is none. */
+__attribute__((noinline)) static bool take_rewritten(struct facts *facts, const struct policy_index *index,
+                                                     const struct call *call, const struct json_value *value,
+                                                     uint32_t exact, uint32_t loose)
 {
-    if (!may_be_atom(policy->index, value)) {
-        return true;
+    const struct words *words = &index->words[ROLE_ATOM];
+    /* With its quotes a string may be longer than all of them. */
+    if (exact != 0 && (value->type != JSON_STRING || value->str_len + 2u <= words->longest)) {
+        buf_reset(&facts->scratch);
+        json_write_canonical(&facts->scratch, call->doc, value, JSON_NUMBER_EXACT);
+        struct slice text = buf_slice_of(&facts->scratch);
+        if (buf_ok(&facts->scratch) && words_may_have(words, text)) {
+            take_value(facts, index, exact, text, intern_hash(text));
+        }
     }
-    struct slice text = text_of(facts, call, value);
-    if (text.ptr != NULL) {
-        take_value(facts, policy, key, text);
-    }
-    return text.ptr != NULL;
-}
-
-/* One argument whose folded key some rule has that compares loosely. */
-static bool take_loose_arg(struct facts *facts, const struct policy *policy, const struct call *call,
-                           uint32_t key, const struct json_value *value)
-{
-    struct slice text = text_as_written(call, value);
-    if (text.ptr == NULL || value->type != JSON_STRING || !loose_is_itself(json_str(value))) {
+    if (loose != 0 && buf_ok(&facts->scratch)) {
         buf_reset(&facts->scratch);
         loose_write(&facts->scratch, call->doc, value, &facts->text);
-        if (!buf_ok(&facts->scratch)) {
-            return false;
+        struct slice text = buf_slice_of(&facts->scratch);
+        if (buf_ok(&facts->scratch) && words_may_have(words, text)) {
+            take_value(facts, index, loose, text, intern_hash(text));
         }
-        text = buf_slice_of(&facts->scratch);
     }
-    take_value(facts, policy, key, text);
-    return true;
+    return buf_ok(&facts->scratch);
 }
 
-/* Whether a name has a byte that is folded with others to one: the Kelvin sign and the long s. */
-static bool has_wide_byte(struct slice name)
+/* One argument whose key some rule has, `exact` as it compares it exactly, `loose` loosely; 0: none does. */
+static inline bool take_arg(struct facts *facts, const struct policy_index *index, const struct call *call,
+                            const struct json_value *value, uint32_t exact, uint32_t loose)
 {
-    uint64_t bytes = 0;
-    size_t at = 0;
-    for (; at + 8 <= name.len; at += 8) {
-        bytes |= intern_load64(name.ptr + at);
+    const struct words *words = &index->words[ROLE_ATOM];
+    struct slice text = text_as_written(call, value);
+    if (text.ptr == NULL) {
+        return take_rewritten(facts, index, call, value, exact, loose);
     }
-    return ((bytes | intern_last_word(name)) & 0x8080808080808080u) != 0;
+    if (words_may_have(words, text)) {
+        uint32_t hash = intern_hash(text);
+        if (exact != 0) {
+            take_value(facts, index, exact, text, hash);
+        }
+        if (loose != 0 && value->type == JSON_STRING && loose_is_itself(json_str(value))) {
+            take_value(facts, index, loose, text, hash);
+            return true;
+        }
+    }
+    bool itself = loose == 0 || (value->type == JSON_STRING && loose_is_itself(json_str(value)));
+    return itself || take_rewritten(facts, index, call, value, 0, loose);
 }
 
-/* Whether the folded form of a name can be one of the words, by its length and its first byte. */
-static bool may_be_loose_key(const struct words *keys, struct slice name)
+/* Whether a name is its own folded form, as far as is seen at a glance: no byte of it is a capital, or beyond ASCII. The
+ * bytes of the word's end that are none are 0. */
+static inline bool is_folded_word(uint64_t word)
 {
-    size_t at = 0;
-    if (name.len == 0 || has_wide_byte(name)) {
-        return true;
-    }
-    char first = (char)fold_next(name, &at);
-    return name.len <= keys->longest &&
-           (keys->filter >> ((unsigned)(name.len * 11 + (unsigned char)first) & 63) & 1) != 0;
+    const uint64_t high = 0x8080808080808080u;
+    uint64_t from_a = word + 0x3f3f3f3f3f3f3f3fu, behind_z = word + 0x2525252525252525u;
+    return ((word | (from_a & ~behind_z)) & high) == 0;
 }
 
-/* The folded key of a name that some rule has, or NULL. A name that is much longer than all of them is none. No
- * memory is for the caller to see in the scratch buffer. */
-static const struct word *find_loose_key(struct facts *facts, const struct words *keys, struct slice name)
+static inline bool is_folded(struct slice name)
+{
+    bool folded = is_folded_word(intern_last_word(name));
+    for (size_t at = 0; at + 8 < name.len; at += 8) {
+        folded = folded && is_folded_word(intern_load64(name.ptr + at));
+    }
+    return folded;
+}
+
+/* The word of a name's folded form, or NULL. A name that is much longer than all of them is none. No memory is for the
+ * caller to see in the scratch buffer. */
+__attribute__((noinline)) static const struct word *find_folded(struct facts *facts, const struct words *keys,
+                                                                struct slice name)
 {
     char folded[FOLDED_BYTES];
     size_t len = 0;
-    if (name.len > 3 * (size_t)keys->longest || !may_be_loose_key(keys, name)) {
+    if (name.len > 3 * (size_t)keys->longest) {
         return NULL;
     }
     if (name.len > sizeof(folded)) {
@@ -302,9 +299,8 @@ static const struct word *find_loose_key(struct facts *facts, const struct words
 static bool make_args(struct facts *facts, const struct policy *policy, const struct call *call,
                       struct facts_mask left)
 {
-    const struct words *keys = &policy->index->words[ROLE_KEY],
-                       *loose = &policy->index->words[ROLE_LOOSE_KEY];
-    if (call->input == NULL || (keys->slots == 0 && loose->slots == 0)) {
+    const struct words *keys = &policy->index->words[ROLE_KEY];
+    if (call->input == NULL || keys->slots == 0) {
         return true;
     }
     facts->args = facts->few_args;
@@ -320,14 +316,17 @@ static bool make_args(struct facts *facts, const struct policy *policy, const st
     bool loosely = mask_meets(left, policy->index->loose_args);
     const struct json_value *values = call->doc->values, *key = call->input + 1;
     for (uint32_t i = 0; i < call->input->count; i++, key = &values[json_member_value(key)->next]) {
-        const struct word *word = exactly ? words_find_rare(keys, json_str(key)) : NULL;
-        if (word != NULL && mask_meets(left, word_mask(keys, word)) &&
-            !take_arg(facts, policy, call, word->id, json_member_value(key))) {
-            return false;
+        struct slice name = json_str(key);
+        const struct word *word = words_find_rare(keys, name);
+        bool as_written = word != NULL;
+        if (word == NULL && loosely && !is_folded(name)) {
+            word = find_folded(facts, keys, name);
         }
-        word = loosely ? find_loose_key(facts, loose, json_str(key)) : NULL;
-        if (word != NULL && mask_meets(left, word_mask(loose, word)) &&
-            !take_loose_arg(facts, policy, call, word->id, json_member_value(key))) {
+        if (word == NULL || !mask_meets(left, word_mask(keys, word))) {
+            continue;
+        }
+        if (!take_arg(facts, policy->index, call, json_member_value(key),
+                      exactly && as_written ? word->id : 0, loosely ? word->key : 0)) {
             return false;
         }
     }
@@ -391,7 +390,8 @@ static void ask_args(struct ahead *ahead, const struct policy_index *index, cons
             text = text_as_written(call, json_member_value(key));
         }
         if (text.ptr != NULL && text.len <= index->words[ROLE_ATOM].longest) {
-            ask(ahead, &index->words[ROLE_ATOM], words_atom_hash(intern_hash(text), word->id));
+            ask(ahead, &index->words[ROLE_ATOM],
+                words_atom_hash(intern_hash(text), word->id != 0 ? word->id : word->key));
         }
     }
 }

@@ -266,6 +266,16 @@ static struct facts_mask left_by_command(struct search *search, struct facts_mas
     return mask_left(left, index, FACET_HOST, search->offers[FACET_HOST].mask);
 }
 
+static inline struct facts_mask left_by_command_or_none(struct search *search, struct facts_mask left)
+{
+    const struct reading *reading = search->reading;
+    if (reading->command == NULL && reading->host_kind != READING_HOST) {
+        search->offers[FACET_COMMAND].count = search->offers[FACET_HOST].count = 0;
+        return mask_and(left, search->policy->index->plain);
+    }
+    return left_by_command(search, left);
+}
+
 static void start_keys(struct search *search)
 {
     const struct facts *facts = search->facts;
@@ -324,7 +334,7 @@ static void find_by_keys(struct search *search)
     struct facts_mask left =
         mask_left(search->name->mask, search->policy->index, FACET_ATOM, search->facts->atom_mask);
     left = left_by_path(search, left);
-    left = left_by_command(search, left);
+    left = left_by_command_or_none(search, left);
     start_keys(search);
     if (!search->overrun) {
         search_all(search, left.low);
@@ -375,7 +385,7 @@ __attribute__((noinline)) static struct facts_mask small_left_by_places(const st
     if (reading->kind == READING_PATH && !mask_is_few(left)) {
         left = left_by_path(&search, left);
     }
-    struct facts_mask few = left_by_command(&search, left);
+    struct facts_mask few = left_by_command_or_none(&search, left);
     /* What is said of an unreadable command, or of one that is open, or of a host that cannot be read, is not asked
      * here: such rules stay. */
     bool command = reading->command != NULL &&
@@ -401,6 +411,11 @@ static struct facts_mask small_left(const struct policy *policy, const struct fa
         return left;
     }
     left = mask_left(left, index, FACET_ATOM, facts->atom_mask);
+    if (reading->command == NULL && reading->host_kind == READING_NO_HOST) {
+        bool path = reading->kind == READING_PATH;
+        left = mask_and(left, reading->kind == READING_NO_PATH ? index->nowhere : index->plain);
+        return path && !mask_is_few(left) ? small_left_by_places(policy, facts, reading, left) : left;
+    }
     if (reading->kind == READING_NO_PATH) {
         left = mask_left(left, index, FACET_PREFIX, none);
         left = mask_left(left, index, FACET_COMPONENT, none);

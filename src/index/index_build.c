@@ -490,17 +490,24 @@ static bool make_words(struct build *build)
         good = mark(build, ROLE_REQUIRED, policy->required[i], (struct facts_mask){1, 0});
     }
     note_depths(build);
+    index->plain = mask_and(index->without[FACET_COMMAND], index->without[FACET_HOST]);
+    index->nowhere =
+        mask_and(index->plain, mask_and(index->without[FACET_PREFIX], index->without[FACET_COMPONENT]));
     good = good && make_lengths(build, ROLE_TOOL_PREFIX, 0, &index->tool_prefixes) &&
            make_lengths(build, ROLE_STARTS, 1, &index->starts) &&
            make_lengths(build, ROLE_ENDS, 1, &index->ends);
     for (unsigned role = 0; good && role < ROLE_COUNT; role++) {
         /* An argument that is part of no key is looked up all the same: policy_match asks for it. */
         const struct marks *marks = &build->marks[role];
-        good = role == ROLE_ATOM
-                   ? words_build(policy, index, ROLE_ATOM, marks->masks, NULL, index->atom_count)
-                   : words_build(policy, index, (enum role)role, marks->masks, marks->ids, marks->count);
+        if (role == ROLE_ATOM) {
+            good = words_build(policy, index, ROLE_ATOM, marks->masks, NULL, index->atom_count);
+        } else if (role != ROLE_KEY && role != ROLE_LOOSE_KEY) {
+            good = words_build(policy, index, (enum role)role, marks->masks, marks->ids, marks->count);
+        }
     }
-    return good;
+    const struct marks *exact = &build->marks[ROLE_KEY], *loose = &build->marks[ROLE_LOOSE_KEY];
+    return good && words_build_names(policy, index, exact->masks, exact->ids, exact->count, loose->masks,
+                                     loose->ids, loose->count);
 }
 
 /* ---- All of it ---- */

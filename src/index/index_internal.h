@@ -32,8 +32,8 @@ enum role {
     ROLE_STARTS,    /* `x*` */
     ROLE_ENDS,      /* `*x` */
     ROLE_ATOM,      /* a key of argEquals with its value: ids of index->atoms */
-    ROLE_KEY,       /* a key of arguments that are compared exactly */
-    ROLE_LOOSE_KEY, /* a folded key of arguments that are compared loosely; the word is without its mark */
+    ROLE_KEY,       /* a key of arguments, as it is compared exactly or folded: see words_build_names */
+    ROLE_LOOSE_KEY, /* the folded ones, while the index is made: their words are those of ROLE_KEY */
     ROLE_PROGRAM,   /* a command's first word, or its first two as match_pattern.start has them */
     ROLE_NAME,      /* the same, of the first word what follows its last `/` */
     ROLE_HOST,
@@ -82,7 +82,7 @@ struct word {
                          policy    one for each of the first 64 rules */
     uint32_t len, hash;
     uint32_t id;
-    uint32_t key; /* of an atom: its key's symbol; else 0 */
+    uint32_t key; /* of an atom: its key's symbol; of a name: see words_build_names; else 0 */
 };
 
 /* Open addressing; at least one slot is free. */
@@ -134,6 +134,7 @@ struct policy_index {
     struct facts_mask all;                  /* a bit for each rule, or each shape of VIEW_ALL */
     struct facts_mask with[FACET_COUNT];    /* the bits of which some rule has a facet */
     struct facts_mask without[FACET_COUNT]; /* the bits of which some rule does without it */
+    struct facts_mask plain, nowhere;       /* without a command and a host; without a path as well */
     struct key_slot *slots;                 /* a key stands at index_slot(key, slot_count) or behind it */
     uint32_t slot_count;
     uint32_t *lists;
@@ -244,9 +245,17 @@ static inline struct facts_mask mask_and(struct facts_mask a, struct facts_mask 
 /* Of a small policy: rules that are compared one by one as quickly as a call is looked up for them. */
 #define FEW_RULES 6
 
+/* Takes one bit after the other away: most processors count bits by an instruction that not all have. */
 static inline bool mask_is_few(struct facts_mask mask)
 {
-    return __builtin_popcountll(mask.low) + __builtin_popcountll(mask.high) <= FEW_RULES;
+    unsigned count = 0;
+    for (; mask.low != 0 && count <= FEW_RULES; mask.low &= mask.low - 1) {
+        count++;
+    }
+    for (; mask.high != 0 && count <= FEW_RULES; mask.high &= mask.high - 1) {
+        count++;
+    }
+    return count <= FEW_RULES;
 }
 
 static inline bool mask_is_empty(struct facts_mask mask)
@@ -264,6 +273,14 @@ static inline struct facts_mask word_mask(const struct words *words, const struc
 MUST_USE bool words_build(const struct policy *policy, struct policy_index *index, enum role role,
                           const struct facts_mask *masks, const uint32_t *ids, uint32_t count);
 
+/* One table for the names of arguments, so that a name is looked up once. A word's `id` is the symbol of the name as rules
+ * compare it exactly, 0 where none does; its `key` the symbol of its folded form as rules compare it loosely, 0 where none
+ * does. The folded forms are words too. */
+MUST_USE bool words_build_names(const struct policy *policy, struct policy_index *index,
+                                const struct facts_mask *masks, const uint32_t *ids, uint32_t count,
+                                const struct facts_mask *loose_masks, const uint32_t *loose_ids,
+                                uint32_t loose_count);
+
 static inline unsigned words_filter_bit(struct slice text)
 {
     unsigned first = text.len == 0 ? 0 : (unsigned char)text.ptr[0];
@@ -276,7 +293,7 @@ static inline bool words_may_have(const struct words *words, struct slice text)
     return (words->filter >> words_filter_bit(text) & 1) != 0 && text.len <= words->longest;
 }
 
-static inline bool words_equal(const char *a, const char *b, size_t len)
+__attribute__((always_inline)) static inline bool words_equal(const char *a, const char *b, size_t len)
 {
     if (len < 8) {
         return intern_last_word((struct slice){a, len}) == intern_last_word((struct slice){b, len});

@@ -6,7 +6,7 @@
 
 /* ---- What a path offers ---- */
 
-static void take_value(struct search *search, enum facet facet, struct facts_value *list,
+static inline void take_value(struct search *search, enum facet facet, struct facts_value *list,
                        const struct words *words, const struct word *word)
 {
     struct offer *offer = &search->offers[facet];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fold.h"
+#include "base/intern.h"
 #include "base/utf8.h"
 #include "policy/policy.h"
 
@@ -150,20 +151,31 @@ static bool may_be_json(struct slice text)
     return text.len != 0 && strchr("{[-0123456789tfn", text.ptr[0]) != NULL && text.ptr[0] != '\0';
 }
 
+/* Whether none of eight bytes is a capital, a control character, or beyond ASCII. Of sums of bytes below 0x80 none reaches
+ * into the next. */
+static inline bool is_plain_word(uint64_t word)
+{
+    const uint64_t high = 0x8080808080808080u;
+    uint64_t low = word & ~high;
+    uint64_t from_a = low + 0x3f3f3f3f3f3f3f3fu, behind_z = low + 0x2525252525252525u;
+    uint64_t printable = low + 0x6060606060606060u, erased = low + 0x0101010101010101u;
+    return ((word | (from_a & ~behind_z) | ~printable | erased) & high) == 0;
+}
+
 /* Words of at least six small letters or digits and what stands between such, none of which is white space at an end, a
  * number, or a text of JSON. */
 bool loose_is_itself(struct slice text)
 {
-    if (text.len < 6 || !((text.ptr[0] >= 'a' && text.ptr[0] <= 'z') || text.ptr[0] == '/')) {
+    if (text.len < 6 || !((text.ptr[0] >= 'a' && text.ptr[0] <= 'z') || text.ptr[0] == '/') ||
+        text.ptr[text.len - 1] == ' ') {
         return false;
     }
-    for (size_t i = 0; i < text.len; i++) {
-        unsigned char c = (unsigned char)text.ptr[i];
-        if ((c >= 'A' && c <= 'Z') || c < ' ' || c >= 0x7F) {
-            return false;
-        }
+    uint64_t last = intern_last_word(text); /* of six and seven bytes its two highest, or one, are none */
+    bool plain = is_plain_word(text.len < 8 ? last | 0x2020202020202020u : last);
+    for (size_t at = 0; at + 8 < text.len && plain; at += 8) {
+        plain = is_plain_word(intern_load64(text.ptr + at));
     }
-    return text.ptr[text.len - 1] != ' ';
+    return plain;
 }
 
 /* `scratch` is NULL within what a string was replaced by: that happens once. */

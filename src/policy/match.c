@@ -101,6 +101,9 @@ static bool long_list_begins(const struct policy *policy, enum match_field field
 static bool text_begins(const struct policy *policy, enum match_field field, const uint32_t *value,
                         struct slice text)
 {
+    if ((*value & MATCH_SET) == 0) {
+        return *value != 0 && begins(field, text, value_text(policy, field, *value));
+    }
     struct match_values values = match_values_by_text(policy, value);
     if (values.count > SHORT_LIST) {
         return long_list_begins(policy, field, values, text);
