@@ -191,8 +191,9 @@ static struct slice text_as_written(const struct call *call, const struct json_v
 }
 
 /* A value in the form of an argument's key, and its hash; nothing when no rule has it. */
-__attribute__((always_inline)) static inline void take_value(struct facts *facts, const struct policy_index *index, uint32_t key,
-                              struct slice text, uint32_t hash)
+__attribute__((always_inline)) static inline void take_value(struct facts *facts,
+                                                             const struct policy_index *index, uint32_t key,
+                                                             struct slice text, uint32_t hash)
 {
     const struct words *words = &index->words[ROLE_ATOM];
     const struct word *word = words_find_hashed(words, text, key, words_atom_hash(hash, key));

@@ -245,17 +245,18 @@ static inline struct facts_mask mask_and(struct facts_mask a, struct facts_mask 
 /* Of a small policy: rules that are compared one by one as quickly as a call is looked up for them. */
 #define FEW_RULES 6
 
-/* Takes one bit after the other away: most processors count bits by an instruction that not all have. */
+/* Counts in the word itself: most processors have an instruction for it, but not all. */
+static inline unsigned mask_bits(uint64_t word)
+{
+    word -= word >> 1 & 0x5555555555555555u;
+    word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fu;
+    return (unsigned)(word * 0x0101010101010101u >> 56);
+}
+
 static inline bool mask_is_few(struct facts_mask mask)
 {
-    unsigned count = 0;
-    for (; mask.low != 0 && count <= FEW_RULES; mask.low &= mask.low - 1) {
-        count++;
-    }
-    for (; mask.high != 0 && count <= FEW_RULES; mask.high &= mask.high - 1) {
-        count++;
-    }
-    return count <= FEW_RULES;
+    return mask_bits(mask.low) + (mask.high == 0 ? 0 : mask_bits(mask.high)) <= FEW_RULES;
 }
 
 static inline bool mask_is_empty(struct facts_mask mask)

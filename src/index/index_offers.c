@@ -7,7 +7,7 @@
 /* ---- What a path offers ---- */
 
 static inline void take_value(struct search *search, enum facet facet, struct facts_value *list,
-                       const struct words *words, const struct word *word)
+                              const struct words *words, const struct word *word)
 {
     struct offer *offer = &search->offers[facet];
     struct facts_value value = {index_value_hash(facet, word->id), word_mask(words, word)};
