@@ -21,7 +21,7 @@ MAY = {("src/cli/colour.c", r"\b(getenv|secure_getenv)\s*\(")}
 # Which rooms a room may include: those listed before it, but for what is taken away below. Not every room exists yet.
 ROOMS = ["base", "json", "path", "url", "command", "call", "policy", "index", "document", "analysis", "api", "approval", "journal",
          "people", "process", "gate", "backup", "broker", "host", "install", "import", "setup", "tools", "mcp", "relay", "console", "slack", "watch",
-         "webhook", "confine", "cli"]
+         "webhook", "net", "confine", "cli"]
 BELOW = {room: set(ROOMS[:i]) for i, room in enumerate(ROOMS)}
 DECISION = {"path", "url", "command", "call", "policy", "index", "document", "analysis"}
 # What stands side by side, each without the others.
@@ -33,7 +33,7 @@ BELOW["approval"] -= DECISION
 # The surfaces (mcp, host, relay, console, slack, watch) do not see one another; installing and importing know the hosts.
 for room in ROOMS[ROOMS.index("api") + 1:]:
     BELOW[room] -= {"api"}  # for other programs; ours stand on the rooms themselves
-SURFACES = {"mcp", "host", "install", "import", "setup", "relay", "console", "slack", "watch", "confine"}
+SURFACES = {"mcp", "host", "install", "import", "setup", "relay", "console", "slack", "watch", "net", "confine"}
 for surface in SURFACES:
     BELOW[surface] -= SURFACES
 BELOW["install"] |= {"host"}

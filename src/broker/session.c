@@ -90,7 +90,7 @@ static bool take_terms(struct client *client, struct fields *fields, struct buf 
     }
     key.cwd = base.cwd;
     key.home = base.home;
-    if (!slice_starts_with(key.surface, SLICE("hook "))) {
+    if (!slice_starts_with(key.surface, SLICE("hook ")) && !slice_is(key.surface, "network")) {
         key.surface = SLICE(""); /* of a gate's or a relay's callers nothing is known */
     }
     if (protect.ptr != NULL && !has_file(client->server->options->sources, protect)) {

@@ -23,6 +23,7 @@ struct enter_options {
         frozen;           /* below writable directories, and read-only all the same; mount points, so that
                                      renaming what is above them does not go round it */
     bool private_network; /* no network but a loopback of its own */
+    int proxy_socket;     /* where the socket that listens on it is handed out; -1: nowhere */
     char **command;       /* ends with NULL */
 };
 
@@ -32,6 +33,9 @@ void enter_complain(const char *what, const char *path);
 /* New user, mount, pid and IPC namespaces for this process's next child (mounts and user for itself), with the
  * same user and group ids inside. */
 bool enter_namespaces(const struct enter_options *options);
+
+/* After that: the network inside, and in the environment where its proxy is. */
+bool enter_network(const struct enter_options *options);
 
 /* Inside, as pid 1 of the new namespace: the view of the file system. */
 bool enter_mounts(const struct enter_options *options);

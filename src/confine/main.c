@@ -1,5 +1,6 @@
-/* callgate-confine [--hide PATH] [--keep PATH] [--write PATH] [--freeze PATH] [--no-net] -- COMMAND: runs COMMAND in
- * a view of the system. `callgate confine` and `callgate run --confine` start it; they work the view out.
+/* callgate-confine [--hide PATH] [--keep PATH] [--write PATH] [--freeze PATH] [--no-net | --net-fd N] -- COMMAND:
+ * runs COMMAND in a view of the system. --net-fd: a socket at which a proxy outside waits for the one that listens
+ * inside. `callgate confine` and `callgate run --confine` start it; they work the view out.
  *
  * Exit: the command's own status; 125 when the confinement could not be made. */
 #include <errno.h>
@@ -42,9 +43,13 @@ static bool add(struct enter_places *places, const char *path)
 static bool read_options(struct enter_options *options, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"hide", required_argument, NULL, 'h'},  {"keep", required_argument, NULL, 'k'},
-        {"write", required_argument, NULL, 'w'}, {"freeze", required_argument, NULL, 'f'},
-        {"no-net", no_argument, NULL, 'n'},      {NULL, 0, NULL, 0},
+        {"hide", required_argument, NULL, 'h'},
+        {"keep", required_argument, NULL, 'k'},
+        {"write", required_argument, NULL, 'w'},
+        {"freeze", required_argument, NULL, 'f'},
+        {"no-net", no_argument, NULL, 'n'},
+        {"net-fd", required_argument, NULL, 'p'},
+        {NULL, 0, NULL, 0},
     };
     bool ok = true;
     for (int c; ok && (c = getopt_long(argc, argv, "+", names, NULL)) != -1;) {
@@ -64,6 +69,12 @@ static bool read_options(struct enter_options *options, int argc, char **argv)
         case 'n':
             options->private_network = true;
             break;
+        case 'p':
+            options->private_network = true;
+            options->proxy_socket =
+                optarg[0] >= '3' && optarg[0] <= '9' && optarg[1] == '\0' ? optarg[0] - '0' : -1;
+            ok = options->proxy_socket >= 0;
+            break;
         default:
             ok = false;
         }
@@ -76,10 +87,14 @@ static bool read_options(struct enter_options *options, int argc, char **argv)
     return ok;
 }
 
-/* Everything that the confined program inherits but its three standard streams ends here. */
-static bool close_descriptors(void)
+/* Everything that the confined program inherits but its three standard streams ends here; the socket to the proxy a
+ * little later (enter_network). */
+static bool close_descriptors(int kept)
 {
-    if (close_range(3, ~0u, 0) != 0) {
+    bool ok = kept < 0 ? close_range(3, ~0u, 0) == 0
+                       : (kept == 3 || close_range(3, (unsigned)kept - 1, 0) == 0) &&
+                             close_range((unsigned)kept + 1, ~0u, 0) == 0;
+    if (!ok) {
         enter_complain("descriptors cannot be closed", NULL);
         return false;
     }
@@ -133,8 +148,9 @@ static int wait_for(pid_t child)
 
 int main(int argc, char **argv)
 {
-    static struct enter_options options; /* lives as long as the process */
-    if (!read_options(&options, argc, argv) || !close_descriptors() || !enter_namespaces(&options)) {
+    static struct enter_options options = {.proxy_socket = -1}; /* lives as long as the process */
+    if (!read_options(&options, argc, argv) || !close_descriptors(options.proxy_socket) ||
+        !enter_namespaces(&options) || !enter_network(&options)) {
         return EXIT_NOT_CONFINED;
     }
     pid_t outside = getpid(), child = fork();

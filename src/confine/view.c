@@ -220,7 +220,7 @@ void view_write(struct buf *buf, const struct view *view)
              "not held  names that are made or replaced later from outside, and hard links made before\n");
 }
 
-char **view_arguments(struct view *view, const char *program, bool private_network, size_t extra,
+char **view_arguments(struct view *view, const char *program, const char *network, size_t extra,
                       size_t *ret_count)
 {
     static const char *const options[] = {"--hide", "--keep", "--write", "--freeze", NULL};
@@ -237,8 +237,8 @@ char **view_arguments(struct view *view, const char *program, bool private_netwo
             list[count++] = (char *)view->list[i].path.ptr;
         }
     }
-    if (private_network) {
-        list[count++] = (char *)"--no-net";
+    if (network != NULL) {
+        list[count++] = (char *)network;
     }
     list[count++] = (char *)"--";
     *ret_count = count;

@@ -51,8 +51,8 @@ void view_finish(struct view *view);
 void view_write(struct buf *buf, const struct view *view);
 
 /* The arguments of callgate-confine for it: "--hide", PATH, … in the view's arena; ends with NULL. NULL without
- * memory. `extra`: room for so many more at the end. */
-char **view_arguments(struct view *view, const char *program, bool private_network, size_t extra,
+ * memory. `network`: its option about the network; NULL: none. `extra`: room for so many more at the end. */
+char **view_arguments(struct view *view, const char *program, const char *network, size_t extra,
                       size_t *ret_count);
 
 #endif

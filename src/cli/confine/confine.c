@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "broker/broker.h"
@@ -13,7 +14,8 @@
 #include "cli/options.h"
 
 static const char usage[] =
-    "usage: callgate confine [--gate SOCKET] [--write DIR]... [--no-net] [--policy [TIER=]FILE]... -- "
+    "usage: callgate confine [--gate SOCKET] [--write DIR]... [--no-net | --confine-net] [--policy "
+    "[TIER=]FILE]... -- "
     "COMMAND "
     "[ARG...]\n"
     "       callgate confine --print [--write DIR]...\n\n"
@@ -27,6 +29,9 @@ static const char usage[] =
     "                with --gate; it is started when none is there\n"
     "  --write DIR   DIR can be written, too\n"
     "  --no-net      no network\n"
+    "  --confine-net no network but for a proxy outside: what rules let through by host, each request judged "
+    "and\n"
+    "                journalled as a call of the tool 'network'. --server, --channel and --thread say whose\n"
     "  --print       says what is hidden, writable and read-only, and what the kernel does not enforce\n\n"
     "Example: callgate confine --write ~/.cache -- claude\n\n"
     "Exit: COMMAND's own status; 125 when the confinement cannot be made, 2 could not be done.\n";
@@ -88,7 +93,10 @@ char **confine_words(struct options *options, const struct confine_options *own,
     } else if (make_view(options, own, ret_view)) {
         const char *program = arena_copy(&options->arena, slice_of(path.ptr)).ptr;
         words = program == NULL ? NULL
-                                : view_arguments(ret_view, program, own->private_network,
+                                : view_arguments(ret_view, program,
+                                                 own->proxied_network   ? "--net-fd=3"
+                                                 : own->private_network ? "--no-net"
+                                                                        : NULL,
                                                  (size_t)options->argc + 1, &count);
         for (int i = 0; words != NULL && i < options->argc; i++) {
             words[count++] = options->argv[i];
@@ -111,6 +119,10 @@ static int print_view(struct options *options, const struct confine_options *own
     }
     buf_init(&text, (size_t)64 << 20);
     view_write(&text, &view);
+    buf_text(&text, own->proxied_network
+                        ? "network   what rules let through, by a proxy outside, each request journalled\n"
+                    : own->private_network ? "network   none\n"
+                                           : "network   as outside\n");
     int code = print(&text);
     buf_finish(&text);
     view_finish(&view);
@@ -155,10 +167,14 @@ static int start(struct options *options, struct confine_options *own)
     if (own->gate != NULL && !find_broker(options, own)) {
         return EXIT_UNABLE;
     }
+    if (own->proxied_network) {
+        return confine_with_network(options, own);
+    }
     char **words = confine_words(options, own, &view);
     if (words == NULL) {
         return EXIT_UNABLE;
     }
+    (void)umask(umask_at_start);
     execv(words[0], words);
     say("%s cannot be started: %s", words[0], strerror(errno));
     view_finish(&view);
@@ -171,18 +187,20 @@ static int run(int argc, char **argv)
     struct confine_options own = {.command = &command_confine};
     bool print = false;
     const struct option_spec specs[] = {
-        {"write", OPTION_LIST, &own.writable},
-        {"print", OPTION_FLAG, &print},
-        {"no-net", OPTION_FLAG, &own.private_network},
-        {"gate", OPTION_VALUE, &own.gate},
+        {"write", OPTION_LIST, &own.writable},         {"print", OPTION_FLAG, &print},
+        {"no-net", OPTION_FLAG, &own.private_network}, {"confine-net", OPTION_FLAG, &own.proxied_network},
+        {"server", OPTION_VALUE, &own.server},         {"channel", OPTION_VALUE, &own.channel},
+        {"thread", OPTION_VALUE, &own.thread},         {"gate", OPTION_VALUE, &own.gate},
     };
     int code = options_read(&options, &command_confine, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
-                            specs, 4);
+                            specs, sizeof(specs) / sizeof(specs[0]));
     if (code != -1) {
         return code;
     }
     if (!print && options.argc == 0) {
         code = usage_error(&command_confine, "name a command behind '--', or say --print");
+    } else if (own.proxied_network && own.private_network) {
+        code = usage_error(&command_confine, "--no-net and --confine-net are two: name one");
     } else if (!options_surface_places(&command_confine, &options)) {
         code = EXIT_UNABLE;
     } else {

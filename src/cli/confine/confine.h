@@ -10,6 +10,9 @@ struct confine_options {
     struct option_list writable;       /* directories beside the working directory and the roots */
     const char *gate;                  /* a broker's judging socket; NULL: none */
     bool private_network;
+    bool proxied_network; /* a network of its own with a proxy outside (net/net.h); then also: */
+    const char *server, *channel,
+        *thread; /* of the calls that its requests are; NULL: none, local, a fresh one */
 };
 
 /* The argument list of callgate-confine for the command in options->argv, the policy that the options name, and the
@@ -17,5 +20,11 @@ struct confine_options {
  * then there is no view. */
 MUST_USE char **confine_words(struct options *options, const struct confine_options *own,
                               struct view *ret_view);
+
+/* Runs the command in options->argv confined, and judges its requests to the network. Its exit code. */
+int confine_with_network(struct options *options, const struct confine_options *own);
+
+/* The argument list of a program that does that for a server; ends with NULL. NULL after saying why. */
+MUST_USE char **confine_server_words(struct options *options, const struct confine_options *own);
 
 #endif

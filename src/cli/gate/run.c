@@ -44,7 +44,7 @@ static const char usage[] =
     "TEXT)\n"
     "  --confine             start the server in a view of the system that the policy makes (callgate "
     "confine);\n"
-    "                        --write DIR and --no-net go with it\n"
+    "                        --write DIR, --no-net and --confine-net go with it\n"
     "  --gate SOCKET         a broker judges ('callgate serve'), and is started when none is there: then\n"
     "                        --policy, --fsync, --journal, --no-weakening, --observe and --confine are not "
     "given "
@@ -304,6 +304,17 @@ static struct gate *open_gate(const struct gate_options *options, const char *br
     return gate;
 }
 
+/* What starts the server in its confinement. */
+static char **confined_command(struct options *options, const struct run_options *own, struct view *ret_view)
+{
+    struct confine_options confined = own->confined;
+    confined.server = own->server;
+    confined.channel = own->channel;
+    confined.thread = own->thread;
+    return confined.proxied_network ? confine_server_words(options, &confined)
+                                    : confine_words(options, &confined, ret_view);
+}
+
 static int start(struct options *options, const struct run_options *own)
 {
     char fresh[2 * THREAD_BYTES];
@@ -346,7 +357,7 @@ static int start(struct options *options, const struct run_options *own)
         return EXIT_UNABLE;
     }
     struct view view = {0};
-    if (own->confine && (proxy.command = confine_words(options, &own->confined, &view)) == NULL) {
+    if (own->confine && (proxy.command = confined_command(options, own, &view)) == NULL) {
         gate_close(proxy.session.gate);
         return EXIT_UNABLE;
     }
@@ -385,6 +396,7 @@ static int run(int argc, char **argv)
         {"tell-refusals", OPTION_FLAG, &own.tell_refusals},
         {"write", OPTION_LIST, &own.confined.writable},
         {"no-net", OPTION_FLAG, &own.confined.private_network},
+        {"confine-net", OPTION_FLAG, &own.confined.proxied_network},
     };
     struct options options;
     int code = options_read(&options, &command_run, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
@@ -392,6 +404,8 @@ static int run(int argc, char **argv)
     if (code == -1) {
         if (options.argc == 0) {
             code = usage_error(&command_run, "name the server's command after --");
+        } else if (own.confined.proxied_network && (!own.confine || own.confined.private_network)) {
+            code = usage_error(&command_run, "--confine-net goes with --confine, and not with --no-net");
         } else if (own.gate != NULL ? !broker_takes(&command_run, &options,
                                                     own.fsync != NULL || own.journal != NULL ||
                                                         own.no_weakening || own.confine || own.observe ||

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "host/host.h"
 #include "install/install.h"
+#include "net/net.h"
 
 static const char usage[] =
     "usage: callgate serve [--policy [TIER=]FILE...] [--gate SOCKET] [OPTION...]\n\n"
@@ -54,6 +55,9 @@ static void say_line(const char *line)
 static bool add_built_in(struct sources *sources, struct slice surface, struct slice project,
                          struct arena *arena)
 {
+    if (slice_is(surface, NET_SURFACE)) {
+        return sources_add_built_in(sources, "the network's tool", NET_BUILT_IN);
+    }
     for (size_t i = 0; i < host_count; i++) {
         const struct host *host = hosts[i];
         struct slice text = {0};
