@@ -1,6 +1,7 @@
 /* One connection of a confined program, from its head to the server that it may reach: head, judgement, look-up,
  * judgement of what the name leads to, connecting. Whatever fails on the way refuses it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "net/internal.h"
 

@@ -1,6 +1,8 @@
 /* Reading and writing of a request's head. */
 #include "net/head.h"
 
+#include <string.h>
+
 #define METHOD_BYTES  32u
 #define LENGTH_DIGITS 18u /* of a Content-Length: fits in 64 bits */
 
