@@ -326,7 +326,8 @@ words_find_hashed(const struct words *words, struct slice text, uint32_t key, ui
 }
 
 /* The word of a text, or NULL. */
-static inline const struct word *words_find(const struct words *words, struct slice text)
+__attribute__((always_inline)) static inline const struct word *words_find(const struct words *words,
+                                                                           struct slice text)
 {
     return words->slots != 0 ? words_find_hashed(words, text, 0, intern_hash(text)) : NULL;
 }
