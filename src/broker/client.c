@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "broker/remote_internal.h"
 #include "gate/door.h"
+#include "gate/usable.h"
 
 #define WELCOME_MS 20000 /* to welcome: it may have to load a policy first */
 
@@ -124,10 +125,7 @@ static struct outcome judge_unreadable(void *self, uint32_t cause, struct slice 
     put_u8(&r->notes, known);
     buf_bytes(&r->notes, hash, sizeof(hash));
     put_u64(&r->notes, known ? (came->bytes.ptr != NULL ? came->bytes.len : came->length) : 0);
-    put_text(&r->notes, defaults->server);
-    put_text(&r->notes, defaults->channel);
-    put_text(&r->notes, defaults->thread);
-    put_u8(&r->notes, (uint8_t)defaults->actor);
+    put_session(&r->notes, defaults);
     frame_end(&r->notes, began);
     bool unreadable = cause == CAUSE_MALFORMED || cause == CAUSE_OVER_LIMIT;
     return (struct outcome){
@@ -283,6 +281,41 @@ static bool reload(void *self)
     return ask_done(r, WELCOME_MS);
 }
 
+static bool usable(void *self, const struct call_defaults *session, const struct offered_tool *tools,
+                   size_t count, bool *ret_usable)
+{
+    struct remote *r = self;
+    struct fields fields;
+    if (count > USABLE_MOST || !remote_ready(r)) {
+        return false;
+    }
+    buf_reset(&r->out);
+    size_t began = frame_begin(&r->out, FRAME_USABLE);
+    put_session(&r->out, session);
+    put_u32(&r->out, (uint32_t)count);
+    for (size_t i = 0; i < count; i++) {
+        put_text(&r->out, tools[i].name);
+        put_u8(&r->out, tools[i].hints_not);
+    }
+    frame_end(&r->out, began);
+    if (!remote_exchange(r, FRAME_USES, WELCOME_MS, &fields) || take_u32(&fields) != count ||
+        fields.left.len != count) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        ret_usable[i] = take_u8(&fields) != 0;
+    }
+    return true;
+}
+
+static bool policy_moved(void *self)
+{
+    struct remote *r = self;
+    bool moved = r->policy_moved;
+    r->policy_moved = false;
+    return moved;
+}
+
 static void finish(void *self)
 {
     struct remote *r = self;
@@ -307,6 +340,8 @@ static const struct gate_door door = {
     .held_state = held_state,
     .withdraw = withdraw,
     .reload = reload,
+    .usable = usable,
+    .policy_moved = policy_moved,
     .close = finish,
 };
 

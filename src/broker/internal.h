@@ -111,6 +111,8 @@ struct client {
 MUST_USE bool session_take(struct client *client);
 /* Tells it which of its requests have ended. */
 void session_tell_ends(struct client *client);
+/* Tells it that the policy may be another. */
+void session_tell_reloaded(struct client *client);
 /* vote.c: a frame of the approving socket. */
 MUST_USE bool session_take_vote(struct client *client, struct fields *fields);
 /* It is gone: its requests end as withdrawn, unless another client waits for them too. */
@@ -135,6 +137,9 @@ struct server {
     struct json_doc doc; /* of the call being judged */
     struct buf *lines;   /* while a client's frame is being taken: what is told of it; else NULL */
 };
+
+/* Tells every client that the policies were loaded anew. */
+void server_tell_reloaded(struct server *server);
 
 /* Whether another client than this waits for a request. */
 bool server_other_waits(const struct server *server, const struct client *client, int64_t number);

@@ -225,3 +225,23 @@ bool frame_first(struct slice bytes, enum frame_kind *ret_kind, struct fields *r
     *ret_length = len + 4;
     return true;
 }
+
+/* ---- Sessions ---- */
+
+void put_session(struct buf *buf, const struct call_defaults *session)
+{
+    put_text(buf, session->server);
+    put_text(buf, session->channel);
+    put_text(buf, session->thread);
+    put_u8(buf, (uint8_t)session->actor);
+}
+
+struct call_defaults take_session(struct fields *fields)
+{
+    struct call_defaults session = {.server = take_text(fields)};
+    session.channel = take_text(fields);
+    session.thread = take_text(fields);
+    session.actor = take_u8(fields) == ACTOR_SESSION_OWNER ? ACTOR_SESSION_OWNER : ACTOR_CLAUDE_PROCESS;
+    fields->failed = fields->failed || session.channel.ptr == NULL || session.thread.ptr == NULL;
+    return session;
+}

@@ -10,6 +10,7 @@
 
 #define BROKER_MAGIC   "callgate"
 #define BROKER_VERSION 2u
+#define USABLE_MOST    16384u /* tools that are asked about at once */
 #define FRAME_HEAD     ((size_t)5)
 #define FRAME_MOST     ((size_t)LIMIT_MESSAGE_BYTES * 2) /* a call, its names and where its paths start */
 
@@ -29,6 +30,9 @@ enum frame_kind {
     FRAME_ENDED, /* a request's number and how it ended: comes by itself, at any time */
     FRAME_VOTE,  /* a person's answer → FRAME_ANSWER; at the approving socket only */
     FRAME_ANSWER,
+    FRAME_USABLE,   /* a session, tools → FRAME_USES */
+    FRAME_USES,     /* of each tool whether some call of the session could use it */
+    FRAME_RELOADED, /* the policy may be another: comes by itself, at any time */
     FRAME_KINDS,
 };
 
@@ -43,6 +47,7 @@ void put_text(struct buf *buf, struct slice text); /* ptr NULL stays NULL */
 void put_base(struct buf *buf, const struct path_base *base);
 void put_held(struct buf *buf, const struct held *held);
 void put_outcome(struct buf *buf, const struct outcome *outcome);
+void put_session(struct buf *buf, const struct call_defaults *session);
 
 /* ---- Reading. Fields are borrowed from the frame; once something does not fit, all that follow are zero. ---- */
 
@@ -62,6 +67,7 @@ struct path_base take_base(struct fields *fields, struct arena *arena);
 struct held take_held(struct fields *fields);
 /* `tell` is borrowed from the frame. */
 struct outcome take_outcome(struct fields *fields);
+struct call_defaults take_session(struct fields *fields);
 /* Whether all fitted and nothing is left. */
 bool fields_end(const struct fields *fields);
 

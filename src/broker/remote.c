@@ -113,10 +113,13 @@ int remote_next_frame(struct remote *r, enum frame_kind *ret_kind, struct fields
             return 0;
         }
         r->taken += length;
-        if (*ret_kind != FRAME_ENDED) {
+        if (*ret_kind == FRAME_RELOADED) {
+            r->policy_moved = true;
+        } else if (*ret_kind == FRAME_ENDED) {
+            take_ended(r, ret_fields);
+        } else {
             return 1;
         }
-        take_ended(r, ret_fields);
     }
 }
 
@@ -227,6 +230,7 @@ bool remote_connect(struct remote *r, struct buf *ret_error)
             return false;
         }
         if (greet(r, &answered, ret_error)) {
+            r->policy_moved = true;
             return true;
         }
         if (answered || i > 0 || clock_mono_ns() - began > AGAIN_NS) {

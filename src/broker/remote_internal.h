@@ -28,7 +28,8 @@ struct remote {
     struct buf notes; /* frames of events, for the next commit */
     bool asks;        /* among them are some that the commit waits for */
     bool turn_failed;
-    bool told; /* the operator knows that the broker cannot be reached */
+    bool policy_moved; /* the broker's policy may be another */
+    bool told;         /* the operator knows that the broker cannot be reached */
     struct ended held[ENDS_MOST];
     size_t held_count;
 };

@@ -203,6 +203,14 @@ static void tell_ends(struct server *server)
     }
 }
 
+void server_tell_reloaded(struct server *server)
+{
+    for (struct client *client = server->first; client != NULL; client = client->next) {
+        session_tell_reloaded(client);
+        server_send(client);
+    }
+}
+
 static void close_handle(uv_handle_t *handle)
 {
     if (!uv_is_closing(handle)) {
@@ -255,6 +263,7 @@ static void on_signal(uv_signal_t *handle, int number)
     struct server *server = handle->data;
     if (number == SIGHUP) {
         policies_reload(&server->policies);
+        server_tell_reloaded(server);
     } else if (number == SIGUSR1) {
         rotate(server);
     } else {

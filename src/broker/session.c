@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/utf8.h"
 #include "broker/internal.h"
+#include "gate/usable.h"
 
 #define FRAME_TEXT_MOST ((size_t)64 << 20) /* lines for people in one answer */
 
@@ -322,11 +323,8 @@ static bool on_unreadable(struct client *client, struct fields *fields)
     take_bytes(fields, hash, sizeof(hash));
     came.hash = hash;
     came.length = take_u64(fields);
-    defaults.server = take_text(fields);
-    defaults.channel = take_text(fields);
-    defaults.thread = take_text(fields);
-    defaults.actor = take_u8(fields) == ACTOR_SESSION_OWNER ? ACTOR_SESSION_OWNER : ACTOR_CLAUDE_PROCESS;
-    if (!fields_end(fields) || defaults.channel.ptr == NULL || defaults.thread.ptr == NULL) {
+    defaults = take_session(fields);
+    if (!fields_end(fields)) {
         return false;
     }
     bool known = cause == CAUSE_MALFORMED || cause == CAUSE_OVER_LIMIT;
@@ -417,6 +415,32 @@ static bool on_servers(struct client *client)
     return true;
 }
 
+static bool on_usable(struct client *client, struct fields *fields)
+{
+    struct call_defaults session = take_session(fields);
+    uint32_t count = take_u32(fields);
+    if (fields->failed || count > USABLE_MOST) {
+        return false;
+    }
+    struct offered_tool *tools = arena_array(&client->arena, (size_t)count + 1, sizeof(*tools));
+    bool *usable = arena_array(&client->arena, (size_t)count + 1, sizeof(*usable));
+    for (uint32_t i = 0; tools != NULL && i < count; i++) {
+        tools[i].name = take_text(fields);
+        tools[i].hints_not = take_u8(fields);
+    }
+    if (tools == NULL || usable == NULL || !fields_end(fields)) {
+        return false;
+    }
+    gate_usable_tools(client->policy->gate, &session, tools, count, usable);
+    size_t began = frame_begin(&client->out, FRAME_USES);
+    put_u32(&client->out, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u8(&client->out, usable[i]);
+    }
+    frame_end(&client->out, began);
+    return true;
+}
+
 /* Which frame is legal when: hello first and once; votes at the approving socket, all else at the other. */
 static bool is_legal(const struct client *client, enum frame_kind kind)
 {
@@ -434,6 +458,7 @@ static bool is_legal(const struct client *client, enum frame_kind kind)
     case FRAME_WITHDRAW:
     case FRAME_RELOAD:
     case FRAME_SERVERS:
+    case FRAME_USABLE:
         return true;
     default:
         return false;
@@ -464,9 +489,12 @@ static bool take_frame(struct client *client, enum frame_kind kind, struct field
         return on_withdraw(client, fields);
     case FRAME_RELOAD:
         done(client, gate_reload(client->policy->gate));
+        server_tell_reloaded(client->server);
         return fields_end(fields);
     case FRAME_SERVERS:
         return on_servers(client) && fields_end(fields);
+    case FRAME_USABLE:
+        return on_usable(client, fields);
     case FRAME_VOTE:
         return session_take_vote(client, fields);
     default:
@@ -502,6 +530,13 @@ bool session_take(struct client *client)
         client->since_ms = uv_now(&client->server->loop);
     }
     return ok;
+}
+
+void session_tell_reloaded(struct client *client)
+{
+    if (client->greeted && !client->approves && !client->closing) {
+        frame_end(&client->out, frame_begin(&client->out, FRAME_RELOADED));
+    }
 }
 
 void session_tell_ends(struct client *client)

@@ -6,6 +6,8 @@
 
 #include "gate/gate.h"
 
+struct offered_tool; /* gate/usable.h */
+
 struct gate_door {
     struct outcome (*judge)(void *self, const struct call *call, const struct held *prior,
                             struct slice wanted_code, bool may_hold);
@@ -20,6 +22,10 @@ struct gate_door {
     enum request_state (*held_state)(void *self, const struct held *held);
     void (*withdraw)(void *self, const struct held *held);
     bool (*reload)(void *self);
+    /* As gate_usable_tools and gate_policy_moved. False: it cannot be told, and nothing is written. */
+    bool (*usable)(void *self, const struct call_defaults *session, const struct offered_tool *tools,
+                   size_t count, bool *ret_usable);
+    bool (*policy_moved)(void *self);
     void (*close)(void *self);
 };
 

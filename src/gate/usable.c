@@ -2,6 +2,7 @@
 #include "gate/usable.h"
 
 #include "document/document.h"
+#include "gate/door.h"
 #include "gate/internal.h"
 
 /* Proofs that together take longer than this are left undone: what is not proved is shown. */
@@ -212,7 +213,11 @@ void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
     for (size_t i = 0; i < count; i++) {
         ret_usable[i] = true;
     }
-    if (gate->door != NULL || gate_observes(gate)) {
+    if (gate->door != NULL) {
+        (void)gate->door->usable(gate->door_self, session, tools, count, ret_usable);
+        return;
+    }
+    if (gate_observes(gate)) {
         return;
     }
     struct policy *asked = ask(gate, session, tools, count);
@@ -235,4 +240,9 @@ void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
     buf_finish(&call);
     analysis_destroy(analysis);
     policy_destroy(asked);
+}
+
+bool gate_policy_moved(struct gate *gate)
+{
+    return gate->door != NULL && gate->door->policy_moved(gate->door_self);
 }

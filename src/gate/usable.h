@@ -13,9 +13,13 @@ struct offered_tool {
     uint8_t hints_not;
 };
 
-/* Sets for each tool whether it is usable under the policy in force. Of a gate behind a door, of one that observes, and
- * where it cannot be told, every tool is. */
+/* Sets for each tool whether it is usable under the policy in force. Of a gate that observes, and where it cannot be
+ * told, every tool is. */
 void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
                        const struct offered_tool *tools, size_t count, bool *ret_usable);
+
+/* Whether the policy of a gate behind a door may be another than when this last said so: ask again. Of any other gate it
+ * is its surface that reloads. */
+bool gate_policy_moved(struct gate *gate);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "gate/usable.h"
 #include "mcp/session_internal.h"
 #include "mcp/stdio_link_internal.h"
 #include "process/child.h"
@@ -331,6 +332,10 @@ static void tick(uv_timer_t *timer)
 {
     struct proxy *p = timer->data;
     gate_tick(p->options->session.gate);
+    if (gate_policy_moved(p->options->session.gate)) {
+        tool_list_policy_changed(prepare(p));
+        end_batch(p, p->server);
+    }
     if (session_look_at_held(prepare(p))) {
         end_batch(p, p->server);
     }

@@ -170,9 +170,6 @@ static int settle(const struct run_options *own, struct gate_options *gate, stru
     if (own->hide_denied && own->tools != NULL && strcmp(own->tools, "off") == 0) {
         return usage_error(command, "--hide-denied needs to know the server's tools: leave out --tools off");
     }
-    if (own->hide_denied && own->gate != NULL) {
-        return usage_error(command, "--hide-denied asks the policy, which is the broker's with --gate");
-    }
     proxy->session.hold_for_ms = 55000;
     if (own->hold_for != NULL && !read_seconds(own->hold_for, &proxy->session.hold_for_ms)) {
         return usage_error(command, "--hold-for is a number of seconds, at most a day");
