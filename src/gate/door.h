@@ -22,7 +22,7 @@ struct gate_door {
     enum request_state (*held_state)(void *self, const struct held *held);
     void (*withdraw)(void *self, const struct held *held);
     bool (*reload)(void *self);
-    /* As gate_usable_tools and gate_policy_moved. False: it cannot be told, and nothing is written. */
+    /* As gate_usable_tools; false: it cannot be told, and nothing is written. */
     bool (*usable)(void *self, const struct call_defaults *session, const struct offered_tool *tools,
                    size_t count, bool *ret_usable);
     bool (*policy_moved)(void *self);

@@ -187,6 +187,11 @@ void gate_tick(struct gate *gate)
  */
 #define LOOK_EVERY_NS 1000000000u
 
+bool gate_policy_moved(struct gate *gate)
+{
+    return gate->door != NULL && gate->door->policy_moved(gate->door_self);
+}
+
 bool gate_people_moved(struct gate *gate)
 {
     if (gate->door != NULL) {

@@ -188,6 +188,10 @@ void gate_tick(struct gate *gate);
  * True once a second in any case. */
 bool gate_people_moved(struct gate *gate);
 
+/* Whether the policy of a gate behind a door may be another than when this last said so: ask again. Of any other gate it
+ * is its surface that reloads. */
+bool gate_policy_moved(struct gate *gate);
+
 /* Where a held call stands: REQUEST_WAITING, or how it ended. A store that cannot be read is REQUEST_WAITING.
  */
 enum request_state gate_held_state(struct gate *gate, const struct held *held);

@@ -241,8 +241,3 @@ void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
     analysis_destroy(analysis);
     policy_destroy(asked);
 }
-
-bool gate_policy_moved(struct gate *gate)
-{
-    return gate->door != NULL && gate->door->policy_moved(gate->door_self);
-}

@@ -18,8 +18,4 @@ struct offered_tool {
 void gate_usable_tools(struct gate *gate, const struct call_defaults *session,
                        const struct offered_tool *tools, size_t count, bool *ret_usable);
 
-/* Whether the policy of a gate behind a door may be another than when this last said so: ask again. Of any other gate it
- * is its surface that reloads. */
-bool gate_policy_moved(struct gate *gate);
-
 #endif

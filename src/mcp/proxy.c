@@ -10,7 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gate/usable.h"
 #include "mcp/session_internal.h"
 #include "mcp/stdio_link_internal.h"
 #include "process/child.h"
