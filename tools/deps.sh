@@ -23,7 +23,7 @@ packages) packages="$packages ca-certificates build-essential debhelper dh-appar
 esac
 if [ "$need" = check ]; then
 	# The last line: shells that the tests compare our reading of commands with.
-	packages="$packages clang libclang-rt-dev g++ git procps psmisc tmux valgrind libjansson-dev python3-venv
+	packages="$packages clang libclang-rt-dev g++ git curl procps psmisc tmux valgrind libjansson-dev python3-venv
 		dash zsh mksh ksh busybox"
 fi
 # npm of another origin than Debian's is as good. It only installs: the tests run on the Node of the lock file.

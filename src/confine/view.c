@@ -172,6 +172,47 @@ static bool add_writable(struct view *view, const struct view_options *options)
     return ok;
 }
 
+static bool has_place(const struct view *view, enum view_kind kind, struct slice path)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->list[i].kind == kind && slice_eq(view->list[i].path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A place below a writable directory is frozen; the directories between the two become mount points of their own, so
+ * that renaming one of them does not go round it. */
+static bool freeze_below(struct view *view, struct slice place, struct slice path)
+{
+    bool ok = true;
+    for (size_t at = place.len + 1; ok && at < path.len; at++) {
+        struct slice between = {path.ptr, at};
+        if (path.ptr[at] == '/' && !has_place(view, VIEW_WRITABLE, between)) {
+            ok = view_add(view, VIEW_WRITABLE, between, "a mount point of its own, for what is frozen below");
+        }
+    }
+    return ok && (has_place(view, VIEW_FROZEN, path) ||
+                  view_add(view, VIEW_FROZEN, path, "it steers agents that run outside"));
+}
+
+/* What steers agents at a place of the user's: the settings below a `~/.claude` that is writable. */
+static bool add_frozen(struct view *view, const struct view_options *options)
+{
+    bool ok = true;
+    for (size_t i = 0; i < options->frozen_count; i++) {
+        struct slice path = options->frozen[i];
+        for (size_t k = 0; ok && k < options->writable_count && exists(path); k++) {
+            struct slice place = options->writable[k];
+            if (path_is_under(path, place) && !slice_eq(path, place)) {
+                ok = freeze_below(view, place, path);
+            }
+        }
+    }
+    return ok;
+}
+
 bool view_make(struct view *ret_view, const struct view_options *options, struct buf *ret_error)
 {
     *ret_view = (struct view){0};
@@ -180,7 +221,8 @@ bool view_make(struct view *ret_view, const struct view_options *options, struct
         view_add(ret_view, VIEW_HIDDEN, options->state_dir, "the gate's own state") &&
         (options->gate_socket.ptr == NULL || view_add(ret_view, VIEW_KEPT, options->gate_socket,
                                                       "a broker outside judges here; it takes no answers")) &&
-        add_writable(ret_view, options) && view_add_sockets(ret_view, options);
+        add_writable(ret_view, options) && add_frozen(ret_view, options) &&
+        view_add_sockets(ret_view, options);
     if (!ok) {
         buf_text(ret_error, "no memory");
     }

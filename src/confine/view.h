@@ -39,6 +39,8 @@ struct view_options {
     const struct path_base *base;
     const struct slice *writable; /* absolute, canonical: the working directory and what --write names */
     size_t writable_count;
+    const struct slice *frozen; /* read-only where it lies below a writable place; may be missing */
+    size_t frozen_count;
     struct slice state_dir;   /* of the gate: always hidden */
     struct slice gate_socket; /* where a broker outside judges: seen all the same; ptr NULL: none */
 };

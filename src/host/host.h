@@ -153,6 +153,11 @@ void host_write_protection(struct buf *buf, const struct host *host, const char 
 MUST_USE bool host_project_protection(struct arena *arena, const struct host *host, struct slice project,
                                       struct slice *ret_text);
 
+/* The files and directories that steer a host for this user, in whatever project, and the one that names its hooks; they
+ * may be missing. In the arena. False when memory ran out. */
+MUST_USE bool host_steering_places(struct arena *arena, const struct host *host, struct slice home,
+                                   struct slice **ret_places, size_t *ret_count);
+
 /* ---- Messages ---- */
 
 MUST_USE bool host_message_init(struct host_message *message);

@@ -97,3 +97,30 @@ bool host_project_protection(struct arena *arena, const struct host *host, struc
     }
     return copy.ptr != NULL;
 }
+
+bool host_steering_places(struct arena *arena, const struct host *host, struct slice home,
+                          struct slice **ret_places, size_t *ret_count)
+{
+    struct steering_paths paths = {.arena = arena};
+    struct buf hooks;
+    if (!steering_add_all(&paths, host, home, (struct slice){0})) {
+        return false;
+    }
+    struct slice *places = arena_array(arena, paths.count + 1, sizeof(*places));
+    buf_init(&hooks, (size_t)64 << 10);
+    buf_slice(&hooks, home);
+    buf_byte(&hooks, '/');
+    buf_text(&hooks, host->shape->user);
+    bool ok = places != NULL && buf_ok(&hooks);
+    for (size_t i = 0; ok && i < paths.count; i++) {
+        places[i] = slice_of(paths.list[i].path);
+    }
+    if (ok) {
+        places[paths.count] = arena_copy(arena, buf_slice_of(&hooks));
+        ok = places[paths.count].ptr != NULL;
+    }
+    buf_finish(&hooks);
+    *ret_places = ok ? places : NULL;
+    *ret_count = ok ? paths.count + 1 : 0;
+    return ok;
+}

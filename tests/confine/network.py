@@ -194,6 +194,7 @@ def trial(top):
     state, project, policy = top + "/state", top + "/project", top + "/policy.json"
     os.mkdir(state, 0o700)
     os.mkdir(project)
+    shutil.copy2(HERE + "/network_inside.py", top)  # where it can be seen: /tmp is private inside
     with open(policy, "w", encoding="utf-8") as file:
         json.dump(POLICY, file)
     with open(top + "/hosts", "w", encoding="utf-8") as file:
@@ -209,7 +210,7 @@ def trial(top):
     people = threading.Thread(target=approve_what_waits, args=(state, done))
     people.start()
     inside = subprocess.run([CALLGATE, "confine", "--confine-net", "--channel", "net-test", "--policy", policy, "--state", state, "--",
-                             sys.executable, HERE + "/network_inside.py"],
+                             sys.executable, top + "/network_inside.py"],
                             cwd=project, capture_output=True, text=True, timeout=200)
     done.set()
     people.join()

@@ -12,6 +12,7 @@
 #include "cli/confine/confine.h"
 #include "cli/libexec.h"
 #include "cli/options.h"
+#include "host/host.h"
 
 static const char usage[] =
     "usage: callgate confine [--gate SOCKET] [--write DIR]... [--no-net | --confine-net] [--policy "
@@ -60,6 +61,31 @@ static bool find_writable(const struct options *options, const struct confine_op
     return list != NULL;
 }
 
+/* What steers the agents that are known, wherever below the home directory it stands. */
+static bool find_frozen(struct options *options, struct view_options *ret_options)
+{
+    struct slice *list = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < host_count; i++) {
+        struct slice *places;
+        size_t more;
+        if (!host_steering_places(&options->arena, hosts[i], options->base.home, &places, &more)) {
+            return false;
+        }
+        struct slice *both = arena_array(&options->arena, count + more, sizeof(*both));
+        if (both == NULL) {
+            return false;
+        }
+        memcpy(both, list != NULL ? list : places, count * sizeof(*both));
+        memcpy(both + count, places, more * sizeof(*both));
+        list = both;
+        count += more;
+    }
+    ret_options->frozen = list;
+    ret_options->frozen_count = count;
+    return true;
+}
+
 static bool make_view(struct options *options, const struct confine_options *own, struct view *ret_view)
 {
     struct buf error;
@@ -71,7 +97,8 @@ static bool make_view(struct options *options, const struct confine_options *own
         .gate_socket = own->gate != NULL ? slice_of(own->gate) : (struct slice){0},
     };
     buf_init(&error, 64u << 10);
-    bool ok = policy != NULL && find_writable(options, own, &options->arena, &wanted);
+    bool ok = policy != NULL && find_writable(options, own, &options->arena, &wanted) &&
+              find_frozen(options, &wanted);
     if (ok && !view_make(ret_view, &wanted, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
         ok = false;
