@@ -35,9 +35,9 @@ def decision_of(answer):
     return "deny" if b'"permissionDecision":"deny"' in answer else "no opinion" if answer == b"" else repr(answer)
 
 
-def spawn(runs, commands):
-    """Runs (name, input file or "-", argv)s in turn: {name: {"p50_ms", "p99_ms"}}."""
-    argv = [SPAWN, str(runs)]
+def spawn(runs, commands, at_once=1):
+    """Runs (name, input file or "-", argv)s in turn, so many processes of one at once: {name: {"p50_ms", "p99_ms"}}."""
+    argv = [SPAWN, str(at_once), str(runs)]
     for i, (name, stdin, command) in enumerate(commands):
         argv += ([":::"] if i else []) + [name, stdin] + command
     return json.loads(subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout)

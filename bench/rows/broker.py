@@ -64,13 +64,6 @@ def programs():
     return [program for program in found if os.path.exists(program)]
 
 
-def together(commands):
-    argv = [tool("together"), str(TOGETHER), "50"]
-    for i, (name, stdin, command) in enumerate(commands):
-        argv += ([":::"] if i else []) + [name, stdin] + command
-    return run_json(argv)
-
-
 def hooks(folder, call):
     """Rows of hooks at 1,000 and at 100,000 rules, and of twenty at once."""
     for size in (1000, 100000):
@@ -85,7 +78,7 @@ def hooks(folder, call):
                 targets = [target("above /bin/true", figure["adds_p50_ms"], most=0.5, unit="ms")] if "static" in name else []
                 yield row(f"{name} hook, {count(size)} rules", figure, f"p50 {ms(figure['p50_ms'])}, p99 {ms(figure['p99_ms'])}; "
                           f"adds {ms(max(figure['adds_p50_ms'], 0))}", *targets)
-            figures = together(commands)
+            figures = hook_bench.spawn(50, commands, at_once=TOGETHER)
             for name, figure in figures.items():
                 targets = [target("all within", figure["p50_ms"], most=20, unit="ms")] if "static" in name else []
                 what = "/bin/true" if name == "true" else f"{name} hook"
