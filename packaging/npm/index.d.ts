@@ -185,8 +185,22 @@ export interface Status {
   places: PolicyFile[];
   /** An event that was written and that the journal does not hold any more. */
   gap?: { hash: string; seq: number };
+  /** The broker that was started last. */
+  broker: Broker | null;
   /** Hooks and gates that only observe. */
   observing: Json[];
+}
+/** `callgate serve`: its policies stand among the gates, as the surface `serve`. */
+export interface Broker {
+  pid: number;
+  protocol: number;
+  started: Time;
+  version: string;
+  socket: string;
+  /** The words of its command line. */
+  words: string[];
+  running: boolean;
+  listens: boolean;
 }
 export interface Gate {
   pid: number;

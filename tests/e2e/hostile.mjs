@@ -3,7 +3,7 @@
 import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { assert, run, skip, sleep, test, under, until } from './lib.mjs';
+import { assert, broker, run, skip, sleep, test, under, until } from './lib.mjs';
 
 const MiB = 1 << 20;
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
@@ -607,7 +607,7 @@ test('a full disk: what would be allowed is denied, and standard error says why 
     assert.ok(denials.every(result => result.isError === true));
     assert.equal(gotCalls(peer).length, reached, 'a call went on without its line in the journal');
     const said = peer.stderr.split('\n').filter(line => /journal cannot be written/i.test(line) && /space|ENOSPC/i.test(line));
-    assert.equal(said.length, 1, peer.stderr);
+    assert.equal(said.length, broker ? 0 : 1, peer.stderr); // a broker says it where it runs
     // What is no call still passes; and with room again, so do calls, and the chain is whole.
     await peer.ping();
     rmSync(fill);

@@ -134,7 +134,7 @@ if [ -d "$bare/etc/apparmor.d" ]; then
 else
 	check "no AppArmor profile where its parser would refuse it" sh -c "! ls '$bare'/etc/apparmor.d/callgate*"
 fi
-check "libcallgate-dev is installed" as_root $apt install $here_are/libcallgate-dev_*.deb gcc libc6-dev pkg-config
+check "libcallgate-dev is installed" as_root sh -c "$apt install $here_are/libcallgate-dev_*.deb gcc libc6-dev pkg-config"
 check "the example builds by pkg-config and decides" as_ada sh -c '
 	cd && gcc /usr/share/doc/libcallgate-dev/examples/decide.c -o decide $(pkg-config --cflags --libs callgate) &&
 	echo "[{\"id\":\"a\",\"effect\":\"deny\",\"match\":{\"tool\":\"x\"},\"reason\":\"r\"}]" >p.json &&
