@@ -140,7 +140,9 @@ static void write_observers(struct buf *out, const struct options *of, bool json
             buf_text(out, i > 0 ? "," : "");
             json_write_bytes(out, buf_slice_of(&name));
         } else {
-            buf_printf(out, "OBSERVING: %.*s denies and holds nothing; 'callgate enforce' ends it\n",
+            buf_printf(out,
+                       "OBSERVING: %.*s denies and holds nothing, unless its policy forbids it; "
+                       "'callgate enforce' ends it\n",
                        SLICE_FMT(buf_slice_of(&name)));
         }
     }
