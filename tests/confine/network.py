@@ -201,6 +201,8 @@ def trial(top):
         file.write(HOSTS)
     os.chmod(top + "/hosts", 0o644)
     subprocess.run(["mount", "--bind", top + "/hosts", "/etc/hosts"], check=True)
+    if not os.access("/root", os.X_OK):  # a user without rights is root here, and root's home is not theirs
+        subprocess.run(["mount", "-t", "tmpfs", "none", "/root"], check=True)
     raise_interfaces()
     for address in (SITE, OTHER_SITE, PRIVATE, NAMED_PRIVATE, "127.0.0.1"):
         for port in (80, 443, 8080, 8443):
