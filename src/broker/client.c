@@ -311,6 +311,7 @@ static bool usable(void *self, const struct call_defaults *session, const struct
 static bool policy_moved(void *self)
 {
     struct remote *r = self;
+    (void)people_moved(r); /* takes the news that have come */
     bool moved = r->policy_moved;
     r->policy_moved = false;
     return moved;

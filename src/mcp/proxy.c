@@ -331,7 +331,7 @@ static void tick(uv_timer_t *timer)
 {
     struct proxy *p = timer->data;
     gate_tick(p->options->session.gate);
-    if (gate_policy_moved(p->options->session.gate)) {
+    if (p->options->session.hide_denied && gate_policy_moved(p->options->session.gate)) {
         tool_list_policy_changed(prepare(p));
         end_batch(p, p->server);
     }
