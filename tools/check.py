@@ -57,13 +57,13 @@ def build(folder, options, env=None):
     return command(f"build of {folder}", ["ninja", "-C", folder, "--quiet"], env=env)
 
 
-def tests(folder, suites, more=()):
+def tests(folder, suites, more=(), log="testlog.json"):
     """Runs suites of Meson tests and counts the checks of each program."""
     global skipped
     argv = ["meson", "test", "-C", folder, "--no-rebuild", "--quiet", "--num-processes", "2", *more]
     for suite in suites:
         argv += ["--suite", suite]
-    log = os.path.join(TOP, folder, "meson-logs", "testlog.json")
+    log = os.path.join(TOP, folder, "meson-logs", log)
     if os.path.exists(log):
         os.remove(log)
     done = subprocess.run(argv, cwd=TOP, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -108,9 +108,12 @@ def tidy(folder, deep):
 
 
 def valgrind():
-    """Unit tests and end-to-end tests with valgrind watching the program."""
+    """Unit tests and end-to-end tests with valgrind watching the program, but for unit tests that a script makes: it would
+    watch the script."""
     wrap = "valgrind --quiet --error-exitcode=99 --leak-check=full --trace-children=no"
-    tests("build-check", ["unit"], ["--wrap", wrap, "--timeout-multiplier", "20"])
+    known = json.loads(subprocess.run(["meson", "introspect", "--tests", "build-check"], cwd=TOP, capture_output=True, text=True, check=True).stdout)
+    names = [test["name"] for test in known if any(suite.endswith("unit") for suite in test["suite"]) and "/unit/" in test["cmd"][0]]
+    tests("build-check", ["unit"], ["--wrap", wrap, "--timeout-multiplier", "20", *names], log="testlog-valgrind.json")
     for name in ("policy", "hostile", "lifecycle"):
         command(f"valgrind: {name}", [NODE, f"tests/e2e/{name}.mjs", "--callgate",
                                           "build-check/callgate", "--under", "valgrind"])

@@ -140,7 +140,9 @@ static bool check_rule(struct reload *reload, const struct rule *rule)
         return true;
     }
     if (!superset_takes(reload->next, rule)) {
-        return check_list(reload, rule, reload->guarded, reload->guarded_count, &at, NOWHERE);
+        const uint32_t count = reload->guarded_count;
+        /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): the list is freed by violations_find */
+        return check_list(reload, rule, reload->guarded, count, &at, NOWHERE);
     }
     struct foreign_match match = translate_match(reload, rule);
     const uint32_t *denies;

@@ -149,13 +149,13 @@ static bool fits(const struct shared_policy *policy, const struct policy_key *ke
     return same_start || (!workspace && gate_is_movable(policy->gate));
 }
 
-/* What nobody uses goes, the longest unused first. */
-static void drop_unused(struct policies *policies)
+/* What nobody uses goes, the longest unused first, but for the one that is about to be used. */
+static void drop_unused(struct policies *policies, const struct shared_policy *taken)
 {
     while (policies->count > POLICIES_MOST) {
         struct shared_policy **oldest = NULL;
         for (struct shared_policy **at = &policies->first; *at != NULL; at = &(*at)->next) {
-            if ((*at)->users == 0 && (oldest == NULL || (*at)->used < (*oldest)->used)) {
+            if (*at != taken && (*at)->users == 0 && (oldest == NULL || (*at)->used < (*oldest)->used)) {
                 oldest = at;
             }
         }
@@ -184,7 +184,7 @@ struct shared_policy *policies_take(struct policies *policies, const struct poli
         policy->users++;
         policy->used = ++policies->taken;
         buf_slice(ret_lines, buf_slice_of(&policy->lines));
-        drop_unused(policies);
+        drop_unused(policies, policy);
     }
     return policy;
 }
