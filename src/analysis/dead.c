@@ -19,7 +19,7 @@ struct analysis *analysis_create(const struct policy *policy, const struct polic
     analysis->base = base;
     analysis->asked_count = asked == NULL ? 0 : assertion_count;
     analysis->assertions = assertions;
-    analysis->args = calloc((size_t)analysis->space.most_args * 2 + 1, sizeof(*analysis->args));
+    analysis->args = calloc(space_room(&analysis->space, 2), sizeof(*analysis->args));
     if (!witness_init(&analysis->witness, &analysis->space, base) || analysis->args == NULL) {
         analysis_destroy(analysis);
         return NULL;

@@ -251,7 +251,7 @@ static bool lets_through(struct comparison *c, const struct box *box, uint32_t e
     for (uint32_t i = 0; i < end; i++) {
         struct box own = space_box(&c->space, 1, i), both;
         if (c->space.sides[1].flat.rules[i].effect != EFFECT_DENY &&
-            space_meet(&c->space, &own, &open, c->args + 2 * c->space.most_args + 1, &both)) {
+            space_meet(&c->space, &own, &open, c->args + space_room(&c->space, SIDES), &both)) {
             return true;
         }
     }
@@ -397,7 +397,7 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
             c->tools[s][i] = flat->rules[i].match.tool;
         }
     }
-    c->args = calloc(2 * ((size_t)c->space.most_args * 2 + 1) + c->space.most_args, sizeof(*c->args));
+    c->args = calloc(space_room(&c->space, SIDES) + space_room(&c->space, SIDES + 1), sizeof(*c->args));
     c->aside = calloc(c->space.sides[0].flat.rule_count, sizeof(*c->aside));
     c->changed = calloc(c->space.sides[1].flat.rule_count, sizeof(*c->changed));
     if (!ok || c->args == NULL || c->aside == NULL || c->changed == NULL ||

@@ -244,7 +244,7 @@ bool except_find(struct space *space, bool *const common[SIDES], const uint32_t 
         e.most = COMPARED_MOST; /* the short ones are still listed, the others not looked for in full */
     }
     arena_init(&e.arena, 0);
-    e.args = calloc((size_t)space->most_args * 2 + 1, sizeof(*e.args));
+    e.args = calloc(space_room(space, SIDES + 1), sizeof(*e.args)); /* of the class, and a rule before it */
     e.failed = e.args == NULL;
     look_at_all(&e, common, rules);
     bool over = e.count > e.most, ok = over ? !e.failed : write_all(&e, diff, class);

@@ -251,7 +251,7 @@ static void add_listing(struct space *space, struct witness *witness, struct dif
                         const struct listing *listing, bool added)
 {
     struct diff_class *class = diff_add(diff);
-    struct match_arg *args = calloc((size_t)space->most_args * 2 + 1, sizeof(*args));
+    struct match_arg *args = calloc(space_room(space, 2), sizeof(*args));
     struct buf text;
     buf_init(&text, LIMIT_MESSAGE_BYTES);
     if (class != NULL && args != NULL) {

@@ -109,6 +109,11 @@ static bool meet_paths(const struct space *space, uint32_t a, uint32_t b, uint32
     return path_is_under(a_text, b_text) || path_is_under(b_text, a_text);
 }
 
+size_t space_room(const struct space *space, uint32_t rules)
+{
+    return (size_t)space->most_args * rules + 1;
+}
+
 static bool meet_args(const struct box *a, const struct box *b, struct match_arg *args, struct box *ret)
 {
     uint32_t i = 0, j = 0, count = 0;

@@ -89,7 +89,10 @@ void space_finish(struct space *space);
 /* The box of a rule of a side. */
 struct box space_box(const struct space *space, size_t side, uint32_t rule);
 
-/* The box of the calls in both; false when there is none. `args` gets the pairs: 2 * most_args of them. */
+/* Room for the pairs of a box that is the meeting of so many rules. */
+size_t space_room(const struct space *space, uint32_t rules);
+
+/* The box of the calls in both; false when there is none. `args` gets the pairs of both: it has room for all of them. */
 bool space_meet(const struct space *space, const struct box *a, const struct box *b, struct match_arg *args,
                 struct box *ret);
 

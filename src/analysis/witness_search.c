@@ -7,7 +7,7 @@
 /* Room for the pairs of one meeting. */
 size_t witness_meeting_args(const struct space *space)
 {
-    return (size_t)space->most_args * (WITNESS_MEETINGS_DEEP + 2) + 1;
+    return space_room(space, WITNESS_MEETINGS_DEEP + SIDES);
 }
 
 struct meetings {

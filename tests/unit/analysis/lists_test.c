@@ -187,8 +187,49 @@ static void dead(void)
         "narrow what covers it, or remove it. [\"a\"]\n");
 }
 
+static void write_arguments(struct buf *buf, const char *id, const char *effect, char letter)
+{
+    buf_printf(buf, "{\"id\":\"%s\",%s,\"match\":{\"argEquals\":{", id, effect);
+    for (unsigned i = 0; i < 8; i++) {
+        buf_printf(buf, "%s\"%c%u\":\"v\"", i == 0 ? "" : ",", letter, i);
+    }
+    buf_text(buf, "}}}");
+}
+
+/* A class is of two rules, and what it leaves out of a third: the pairs of all three have room. */
+static void many_arguments(void)
+{
+    struct buf old_text, new_text;
+    buf_init(&old_text, 1 << 20);
+    buf_init(&new_text, 1 << 20);
+    buf_byte(&old_text, '[');
+    write_arguments(&old_text, "a", "\"effect\":\"deny\",\"reason\":\"r\"", 'a');
+    buf_byte(&old_text, ']');
+    buf_byte(&new_text, '[');
+    write_arguments(&new_text, "b", "\"effect\":\"auto_approve\"", 'b');
+    buf_byte(&new_text, ',');
+    write_arguments(&new_text, "c", "\"effect\":\"auto_approve\"", 'c');
+    buf_byte(&new_text, ']');
+    struct policy *old = test_load(buf_slice_of(&old_text)), *new = test_load(buf_slice_of(&new_text));
+    struct path_base base = test_base();
+    struct diff diff;
+    diff_init(&diff);
+    CHECK(old != NULL && new != NULL);
+    if (old != NULL && new != NULL) {
+        diff_find(old, new, &base, DIFF_EXCEPT, &diff);
+        CHECK(!diff.failed);
+        CHECK(diff.count == 5);
+    }
+    diff_finish(&diff);
+    policy_destroy(old);
+    policy_destroy(new);
+    buf_finish(&old_text);
+    buf_finish(&new_text);
+}
+
 int main(void)
 {
+    many_arguments();
     lists();
     defaults();
     approvals();
