@@ -207,7 +207,7 @@ static bool check_assertion(struct decider *d, const struct policy *policy, cons
 {
     struct buf call;
     struct decision decision;
-    size_t readings;
+    size_t readings = 0;
     bool ok = result != ASSERTION_FAILED;
     buf_init(&call, 1 << 16);
     if (result == ASSERTION_REFUTED) {
@@ -222,8 +222,8 @@ static bool check_assertion(struct decider *d, const struct policy *policy, cons
         }
     }
     if (!ok && check_failed < 10) {
-        printf("assertion %.*s: result %d, %.*s\n",
-               SLICE_FMT(policy_text(policy->assertion_space, assertion->name)), result,
+        printf("assertion %.*s: result %d, readings %zu, %.*s\n",
+               SLICE_FMT(policy_text(policy->assertion_space, assertion->name)), result, readings,
                SLICE_FMT(result == ASSERTION_REFUTED ? witness : buf_slice_of(&call)));
     }
     buf_finish(&call);
