@@ -179,7 +179,14 @@ static bool is_bad_for_all(const struct assertion *assertion, uint32_t kind)
            (kind != DECISION_DENY || is_bad(assertion, DECISION_REQUIRE));
 }
 
-/* Whether an assertion is about the call: some reading of it has the match. */
+/* Whether a reading counts: one that is read aside does when a deny or a require decides it. */
+static bool counts(struct decider *d, const struct policy *policy, const struct reading *reading)
+{
+    struct decision decision = policy_evaluate(policy, &d->facts, reading, 1, NULL);
+    return !reading->aside || !decision.passed;
+}
+
+/* Whether an assertion is about the call: some reading of it that counts has the match. */
 static bool is_about(struct decider *d, const struct policy *policy, const struct assertion *assertion,
                      struct slice text, size_t *ret_readings)
 {
@@ -192,10 +199,14 @@ static bool is_about(struct decider *d, const struct policy *policy, const struc
     interest.component_count = 0;
     CHECK(call_read(&d->reader, text, &none) == CALL_OK &&
           readings_make(&d->readings, &d->reader.call, &d->base, policy->arguments, policy->prefixes,
-                        &interest, 0) == READINGS_OK &&
-          facts_make(&d->facts, space, &d->reader.call));
-    for (size_t i = 0; i < d->readings.count; i++) {
-        about = about || policy_match(space, &asked, &d->facts, &d->readings.list[i]) == FIELD_ALL;
+                        &interest, 0) == READINGS_OK);
+    for (size_t i = 0; i < d->readings.count && !about; i++) {
+        const struct reading *reading = &d->readings.list[i];
+        CHECK(facts_make(&d->facts, space, &d->reader.call));
+        if (policy_match(space, &asked, &d->facts, reading) == FIELD_ALL) {
+            CHECK(facts_make(&d->facts, policy, &d->reader.call));
+            about = counts(d, policy, reading);
+        }
     }
     *ret_readings = d->readings.count;
     return about;
