@@ -65,12 +65,11 @@ static bool is_walked(const struct command_places *places, uint32_t index, const
     return index > 0 || memchr(word->text.ptr, '/', word->text.len) != NULL;
 }
 
-/* `cd` alone leads home. */
+/* `cd` leads home when nothing follows: also where it is not known whether something does. */
 static bool is_cd_home(const struct command_places *places)
 {
     const struct command *command = places->command;
-    return !places->opaque && command->count == 1 && (command->flags & COMMAND_OPEN) == 0 &&
-           slice_is(command->first->text, "cd");
+    return !places->opaque && command->count == 1 && slice_is(command->first->text, "cd");
 }
 
 bool command_places_next(struct command_places *places, struct command_place *ret_place)

@@ -93,6 +93,8 @@ def command_matches(pattern, command):
         pattern = pattern[:-2] + " *"
     if "*" not in pattern:
         return command == pattern
+    if OPERATORS.search(command) and not OPERATORS.search(pattern):
+        return False  # each command of a compound one is compared by itself: no * reaches over an operator
     regex = ".*".join(re.escape(part) for part in pattern.split("*"))
     if pattern.endswith(" *") and pattern.count("*") == 1:
         regex = regex[:-len(re.escape(" ") + ".*")] + "(?: .*)?"

@@ -40,7 +40,9 @@ def _each_once(texts):
 
 def pieces(text):
     """The texts of a later word that may be places."""
-    if not text.startswith("-"):
+    if hosts.begins_as_url(text):
+        whole = [text]
+    elif not text.startswith("-"):
         whole = [text] + ([text.split("=", 1)[1]] if "=" in text else [])
     elif "=" in text:
         whole = [text.split("=", 1)[1]]
