@@ -473,10 +473,7 @@ static void ask_pairs(struct asking *asking, const struct policy *asked_policy, 
 {
     struct named *named = asking->named;
     uint32_t asked_arms = arm_count(asked_policy, asked), rule_arms = arm_count(named->policy, match);
-    if ((uint64_t)asked_arms * rule_arms > ARMS_MOST) {
-        asking->failed = true;
-        return;
-    }
+    asking->failed = asking->failed || (uint64_t)asked_arms * rule_arms > ARMS_MOST;
     for (uint32_t i = 0; i < asked_arms * rule_arms && !asking->failed && !asking->found; i++) {
         struct arm a = arm_of(asked_policy, asked, i % asked_arms),
                    b = arm_of(named->policy, match, i / asked_arms);
@@ -493,6 +490,7 @@ static void ask_pairs(struct asking *asking, const struct policy *asked_policy, 
         if (aside && !asking->found && !asking->failed) {
             ask_aside(asking, &a, &b);
         }
+        asking->common = NULL;
     }
 }
 

@@ -259,7 +259,7 @@ enum command_pattern_result command_word_compile(struct command_reader *reader, 
 {
     struct sink sink = {.reader = reader};
     struct command_word_pattern pattern = {.letter = 0};
-    struct slice word;
+    struct slice word = {NULL, 0};
     if (!take_star(&sink, &text, &pattern.kind) || !read_later_word(&sink, text, &word)) {
         return bad_pattern(&sink, ret_why, ret_at);
     }
