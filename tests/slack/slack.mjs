@@ -1,5 +1,6 @@
-// slack.mjs --callgate PROGRAM: approvals in Slack, against the stand-in: buttons, replies, quorum, ends, restarts,
-// reconnects, forged answers, limits. Ends with 'N passed, N failed'.
+// slack.mjs --callgate PROGRAM [--flood COUNT]: approvals in Slack, against the stand-in: buttons, replies, quorum, ends,
+// restarts, reconnects, forged answers, limits; or so many requests, with pauses that Slack asks for in between. Ends with
+// 'N passed, N failed'.
 import { spawn, execFileSync } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
@@ -27,15 +28,16 @@ fs.writeFileSync(policy, JSON.stringify([
   { id: "two", effect: "require_approval", match: { tool: "two" }, approvers: 2, scope: "call" } ]));
 
 class Gate {
-  constructor(channel = "local", thread) {
+  constructor(channel = "local", thread, hold = 120) {
     this.answers = new Map();
-    this.process = spawn(callgate, ["run", "--state", state, "--policy", policy, "--channel", channel, ...(thread ? ["--thread", thread] : []), "--hold-for", "120", "--", "cat"], { stdio: ["pipe", "pipe", "ignore"] });
+    this.process = spawn(callgate, ["run", "--state", state, "--policy", policy, "--channel", channel, ...(thread ? ["--thread", thread] : []), "--hold-for", String(hold), "--", "cat"], { stdio: ["pipe", "pipe", "ignore"] });
     this.process.stdin.on("error", () => {});
     let rest = "";
     this.process.stdout.on("data", (data) => {
       const lines = (rest + data).split("\n"); rest = lines.pop();
-      for (const line of lines) { const m = JSON.parse(line); this.answers.set(m.id, m); }
+      for (const line of lines) { const m = JSON.parse(line); this.twice += this.answers.has(m.id); this.answers.set(m.id, m); }
     });
+    this.twice = 0;
     this.id = 0;
   }
   call(name, args) { this.process.stdin.write(JSON.stringify({ jsonrpc: "2.0", id: ++this.id, method: "tools/call", params: { name, arguments: args } }) + "\n"); return this.id; }
@@ -59,9 +61,39 @@ const text = (m) => JSON.stringify(m?.blocks ?? "");
 const newest = () => slack.messages.at(-1);
 async function asked(action) { const before = slack.messages.length; const value = action(); await until(() => slack.messages.length > before); await sleep(50); return [newest(), value]; }
 
+function finish() {
+  program.kill(); slack.stop();
+  fs.rmSync(top, { recursive: true, force: true });
+  console.log(`${passed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
+
+// Ten calls wait at a time; each is answered once, by whoever sees its message.
+async function flood(count) {
+  const pressed = new Set();
+  slack.every = 40;
+  for (let sent = 0; gate.answers.size < count;) {
+    for (; sent < count && sent - gate.answers.size < 10; sent++) gate.call("t", { n: `flood ${sent}` });
+    for (const m of slack.messages) {
+      if (waiting(m) && !pressed.has(m.ts)) { pressed.add(m.ts); slack.press(m, "callgate:once"); }
+    }
+    const ended = gate.answers.size;
+    if (!await until(() => gate.answers.size > ended || slack.messages.some((m) => waiting(m) && !pressed.has(m.ts)), 60000)) break;
+  }
+  check("every call was answered", gate.answers.size === count, [gate.answers.size, log.slice(-500)]);
+  check("none twice", gate.twice === 0, gate.twice);
+  check("every call ran", [...gate.answers.keys()].every((id) => gate.ran(id)));
+  check("one message each", slack.messages.length === count, slack.messages.length);
+  check("every message says how it ended", await until(() => slack.messages.every((m) => !waiting(m) && text(m).includes("was approved")), 120000),
+        slack.messages.filter((m) => waiting(m)).length);
+  check("one vote each", events("approval.approved").length === count, events("approval.approved").length);
+  check("Slack asked for pauses", slack.paused >= count / 40, slack.paused);
+}
+
 start();
 check("it connects", await until(() => slack.sockets.size === 1), log);
 const gate = new Gate();
+if (process.argv.includes("--flood")) { await flood(Number(process.argv[process.argv.indexOf("--flood") + 1])); gate.stop(); finish(); }
 
 { // once
   const [m, id] = await asked(() => gate.call("t", { path: "/x", old_string: "a\nb", new_string: "a\nc", evil: "<!channel> `x` \u202e" }));
@@ -105,6 +137,17 @@ const second = new Gate("C0SESSION1", "1699999999.000100");
   check("one person is one", !second.ran(id) && slack.ephemeral.some((e) => e.text.includes("already")), slack.ephemeral);
   slack.press(m, "callgate:rule", { user: "U2" });
   check("two of two", await until(() => second.ran(id)), log);
+}
+{ // a late answer: the caller gave up, the request stays open for the call when it comes again
+  const hasty = new Gate("local", undefined, 2);
+  const [m, id] = await asked(() => hasty.call("t", { n: 0 }));
+  check("nobody answers in time", await until(() => hasty.denied(id)), log);
+  check("the request stays open", waiting(m), m);
+  slack.press(m, "callgate:once");
+  check("the late answer is taken", await until(() => !waiting(m) && text(m).includes("was approved")), m);
+  const again = hasty.call("t", { n: 0 });
+  check("and the call passes when it comes again", await until(() => hasty.ran(again)), log);
+  hasty.stop();
 }
 { // who may not
   const [m, id] = await asked(() => second.call("two", { n: 5 }));
@@ -235,7 +278,4 @@ check("a gate that ends withdraws", await until(() => slack.messages.every((m) =
   const [bad, why] = await run();
   check("check says what is missing", bad === 1 && why.includes("MISSING") && why.includes("socket_mode_enabled") && !why.includes("xoxb-test"), [bad, why]);
 }
-program.kill(); slack.stop();
-fs.rmSync(top, { recursive: true, force: true });
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

@@ -39,6 +39,9 @@ export class Standin {
     this.tickets = new Set();
     this.acks = new Map(); // envelope id to count
     this.busy = new Map(); // method to how many 429 answers are still to give
+    this.every = 0; // not 0: each so-many-th post or update is answered with 429
+    this.turns = 0;
+    this.paused = 0; // so many were
     this.revoked = false;
     this.opened = 0;
     this.clock = 1700000000;
@@ -86,6 +89,10 @@ export class Standin {
     const left = this.busy.get(method) ?? 0;
     if (left > 0) {
       this.busy.set(method, left - 1);
+      return send({ ok: false, error: "ratelimited" }, 429, { "retry-after": "1" });
+    }
+    if (this.every > 0 && /^chat\.(postMessage|update)$/.test(method) && ++this.turns % this.every === 0) {
+      this.paused++;
       return send({ ok: false, error: "ratelimited" }, 429, { "retry-after": "1" });
     }
     this.calls.push({ method, body, at: Date.now() });
