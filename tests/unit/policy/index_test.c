@@ -257,7 +257,7 @@ static bool draw_call(struct drawn *drawn, const struct mix *mix, const struct p
         drawn->names[i] = (struct call_name){.server = texts[2 * i + 1],
                                              .has_server = chance(70),
                                              .tool = texts[2 * i],
-                                             .hints_not = chance(50) ? 0 : (uint8_t)(1u << below(8))};
+                                             .hints_not = (uint8_t)(chance(50) ? 0u : 1u << below(8))};
     }
     drawn->call = (struct call){.names = drawn->names,
                                 .name_count = chance(80) ? 1 : MOST_NAMES,
