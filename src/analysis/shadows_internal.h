@@ -1,7 +1,7 @@
 /* Which rules stand in the shadow of others. For this room only. SPEC.md section 7.
  *
  * Most rules have one value in each field and no commands: for them there is an index (superset.h). The others are
- * compared pair by pair, as far as a budget of comparisons goes. */
+ * compared with those that overlap.h does not rule out, as far as a budget of comparisons goes. */
 #ifndef ANALYSIS_SHADOWS_INTERNAL_H
 #define ANALYSIS_SHADOWS_INTERNAL_H
 
@@ -9,9 +9,6 @@
 
 /* Comparisons of two rules that one look at a policy may cost: a few seconds. */
 #define SHADOWS_BUDGET ((uint64_t)1 << 28)
-
-/* A quick look at two rules of one policy: false is a proof that `inner` is no subset of `outer`. */
-bool shadows_may_hold(const struct rule *inner, const struct rule *outer);
 
 /* Fills ret_earlier, by rule: the first rule of its tier that shadows it, or NOWHERE. A group of equivalents acts where
  * its first member stands, so that only what stands before that one can shadow the rule that speaks; the others are

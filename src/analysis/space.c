@@ -281,12 +281,19 @@ static bool index_side(struct space *space, struct side *side)
     side->flat.symbols = space->symbols;
     side->flat.prefixes->count = space->paths.count;
     side->index = superset_create(&side->flat, SUPERSET_ORDER);
-    for (uint32_t i = 0; side->index != NULL && i < side->flat.rule_count; i++) {
+    side->covering = overlap_create(side->flat.rule_count, OVERLAP_CONTAINS);
+    if (side->index == NULL || side->covering == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < side->flat.rule_count; i++) {
+        const struct rule *rule = side->origin[i] == NO_RULE ? NULL : &side->policy->rules[side->origin[i]];
         if (!side->opaque[i]) {
             superset_add(side->index, i);
+        } else if (rule != NULL && space_is_solid(rule)) {
+            overlap_add(side->covering, side->policy, rule, i);
         }
     }
-    return side->index != NULL && superset_state(side->index) != SUPERSET_NO_MEMORY;
+    return superset_state(side->index) != SUPERSET_NO_MEMORY && !overlap_failed(side->covering);
 }
 
 static bool add_asked(struct space *space, const struct policy *asked, const struct assertion *assertions,
@@ -506,6 +513,7 @@ void space_finish(struct space *space)
     for (size_t s = 0; s < SIDES; s++) {
         struct side *side = &space->sides[s];
         superset_destroy(side->index);
+        overlap_destroy(side->covering);
         free(side->flat.rules);
         free(side->flat.args);
         free(side->flat.prefixes);

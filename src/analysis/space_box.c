@@ -23,7 +23,7 @@ const struct rule *space_rule(const struct space *space, size_t side, uint32_t r
 
 /* Whether a rule with commands matches whatever its fields hold: an auto_approve does not match a command behind an
  * assignment, nor, without a tool, a reading with something that it does not name. */
-static bool is_solid(const struct rule *rule)
+bool space_is_solid(const struct rule *rule)
 {
     return rule->effect != EFFECT_AUTO_APPROVE ||
            (rule->looks & (READING_FIELD_COMMAND | READING_FIELD_BARE)) == 0;
@@ -33,11 +33,10 @@ bool space_is_covered(const struct space *space, size_t side, uint32_t end, cons
                       const struct rule *rule)
 {
     const struct side *at = &space->sides[side];
-    for (uint32_t i = 0; i < end && i < at->flat.rule_count; i++) {
-        const struct rule *earlier = at->opaque[i] ? space_rule(space, side, i) : NULL;
-        if (earlier != NULL && is_solid(earlier) &&
-            (policy != at->policy || shadows_may_hold(rule, earlier)) &&
-            rule_subset(policy, rule, at->policy, earlier)) {
+    uint32_t i;
+    overlap_ask(at->covering, policy, rule);
+    while (overlap_next(at->covering, &i) && i < end) {
+        if (rule_subset(policy, rule, at->policy, space_rule(space, side, i))) {
             return true;
         }
     }

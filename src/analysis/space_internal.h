@@ -10,6 +10,7 @@
 #ifndef ANALYSIS_SPACE_INTERNAL_H
 #define ANALYSIS_SPACE_INTERNAL_H
 
+#include "analysis/overlap_internal.h"
 #include "analysis/patterns_internal.h"
 #include "analysis/superset_internal.h"
 
@@ -28,6 +29,8 @@ struct side {
      * decide all of a box; that it decides some of one is only found, by a witness. */
     bool *opaque;
     struct superset *index;
+    struct overlap
+        *covering; /* the opaque rules that match whatever their fields hold: see space_is_covered */
 };
 
 /* Whether a reading has a command or a host beside its path, as a closed field of boxes: match.host. An auto_approve that
