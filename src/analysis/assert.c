@@ -146,21 +146,22 @@ enum assertion_result assertion_prove(struct analysis *analysis, size_t assertio
                         .opaque = space_is_opaque(analysis->asked, &asked.match),
                         .assertion = &analysis->assertions[assertion],
                         .asked = &space->asked[assertion]};
-    for (hunt.rule = 0; hunt.rule < side->flat.rule_count; hunt.rule++) {
+    uint32_t count = side->flat.rule_count, cover = space_first_cover(space, 0, analysis->asked, &asked);
+    for (hunt.rule = 0; hunt.rule < count && hunt.rule <= cover; hunt.rule++) {
         uint32_t kind = exact_kind(&side->flat.rules[hunt.rule]), origin = side->origin[hunt.rule];
         struct box own = space_box(space, 0, hunt.rule), both;
         const struct rule *rule = space_rule(space, 0, hunt.rule);
         /* A rule with commands that denies may also be noted, and then people are asked. */
         bool noted = rule != NULL && (rule->looks & (READING_FIELD_COMMAND | READING_FIELD_STRICT)) ==
                                          (READING_FIELD_COMMAND | READING_FIELD_STRICT);
+        if (!is_bad(hunt.assertion, kind) && !(noted && is_bad(hunt.assertion, DECISION_REQUIRE))) {
+            continue;
+        }
         bool apart = rule != NULL && (hunt.opaque || side->opaque[hunt.rule]) &&
                      !rule_intersects(analysis->asked, &asked, side->policy, rule);
         bool near = apart && is_bad(hunt.assertion, kind) &&
                     named_is_near(analysis->asked, &asked.match, side->policy, &rule->match);
-        if ((apart && !near) ||
-            !(is_bad(hunt.assertion, kind) || (noted && is_bad(hunt.assertion, DECISION_REQUIRE))) ||
-            space_is_covered(space, 0, hunt.rule, analysis->asked, &asked) ||
-            !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
+        if ((apart && !near) || !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
             continue;
         }
         enum assertion_result here = near ? ASSERTION_UNCONFIRMED : hunt_rule(&hunt, &both);

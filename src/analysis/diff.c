@@ -166,10 +166,10 @@ static bool is_ruled_out(const struct comparison *c, uint32_t from, uint32_t to)
     if (a != NULL && b != NULL && opaque && !rule_intersects(old, a, new, b)) {
         return true;
     }
-    return (a != NULL &&
-            (space_is_covered(&c->space, 1, to, old, a) || space_is_covered(&c->space, 0, from, old, a))) ||
+    return (a != NULL && (space_first_cover(&c->space, 1, old, a) < to ||
+                          space_first_cover(&c->space, 0, old, a) < from)) ||
            (b != NULL &&
-            (space_is_covered(&c->space, 0, from, new, b) || space_is_covered(&c->space, 1, to, new, b)));
+            (space_first_cover(&c->space, 0, new, b) < from || space_first_cover(&c->space, 1, new, b) < to));
 }
 
 static struct named_side named_side(const struct comparison *c, size_t side, uint32_t rule)

@@ -1,154 +1,13 @@
 /* Questions about rules with lists, commands and hosts: the calls that stand for all. */
-#include "analysis/named_internal.h"
-
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/hints_internal.h"
 #include "analysis/named_common_internal.h"
+#include "analysis/named_inside_internal.h"
 #include "call/call.h"
 #include "json/json.h"
 
 #define CALLS_MOST 50000u /* calls that are tried for one question */
-#define CALL_BYTES ((size_t)1 << 20)
-
-struct named {
-    const struct policy *policy, *asked; /* of a pair `asked` is the new one, and decides, too */
-    const struct path_base *base;
-    struct command_world world;
-    struct arena arena; /* of one pair of arms */
-    struct call_reader reader;
-    struct readings readings;
-    struct facts facts;
-    struct buf call, text;
-    char fresh[24]; /* a name like no other */
-    struct slice fresh_name;
-};
-
-/* ---- Making ---- */
-
-static void add_patterns(struct command_world *world, const struct policy *policy, const struct match *match)
-{
-    static const enum match_field fields[] = {FIELD_COMMAND, FIELD_COMMAND_PREFIX, FIELD_COMMAND_WORD};
-    for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++) {
-        struct match_values values = match_values(policy, &match->values[fields[i]]);
-        for (uint32_t j = 0; j < values.count; j++) {
-            const struct match_pattern *pattern = policy_pattern(policy, values.list[j]);
-            if (fields[i] == FIELD_COMMAND_WORD) {
-                command_world_add_word(world, &pattern->word);
-            } else {
-                command_world_add(world, &pattern->command);
-            }
-        }
-    }
-}
-
-static bool text_has(const struct policy *policy, struct slice name)
-{
-    for (uint32_t i = 1; policy != NULL && i <= policy->symbols.count; i++) {
-        struct slice text = intern_text(&policy->symbols, i);
-        if (memmem(text.ptr, text.len, name.ptr, name.len) != NULL) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A name that stands in no text of the policies. One that begins like a toolPrefix of few letters would have to be
- * told by its first letter: so there is one for each letter to try. */
-static bool begins_with_prefix(const struct policy *policy, struct slice name)
-{
-    for (uint32_t i = 0; policy != NULL && i < policy->rule_count; i++) {
-        struct match_values values = match_values(policy, &policy->rules[i].match.tool_prefix);
-        for (uint32_t j = 0; j < values.count; j++) {
-            if (slice_starts_with(name, policy_text(policy, values.list[j]))) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-static bool is_like_none(const struct named *named, struct slice name)
-{
-    return !begins_with_prefix(named->policy, name) && !begins_with_prefix(named->asked, name) &&
-           !text_has(named->policy, name) && !text_has(named->asked, name);
-}
-
-static bool find_fresh(struct named *named)
-{
-    for (unsigned i = 0; i < 2600; i++) {
-        char letter = (char)('a' + (25 + i) % 26);
-        int len = snprintf(named->fresh, sizeof(named->fresh), "%c%cnew%u", letter, letter, i / 26);
-        named->fresh_name = (struct slice){named->fresh, (size_t)len};
-        if (is_like_none(named, named->fresh_name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct named *create(const struct policy *policy, const struct policy *asked,
-                            const struct assertion *assertions, size_t assertion_count, bool pair,
-                            const struct path_base *base)
-{
-    struct named *named = calloc(1, sizeof(*named));
-    if (named == NULL) {
-        return NULL;
-    }
-    named->policy = policy;
-    named->asked = asked;
-    named->base = base;
-    command_world_init(&named->world);
-    arena_init(&named->arena, 0);
-    buf_init(&named->call, CALL_BYTES);
-    buf_init(&named->text, CALL_BYTES);
-    bool reader = call_reader_init(&named->reader), readings = readings_init(&named->readings),
-         facts = facts_init(&named->facts);
-    for (uint32_t i = 0; i < policy->rule_count; i++) {
-        add_patterns(&named->world, policy, &policy->rules[i].match);
-    }
-    for (size_t i = 0; i < assertion_count; i++) {
-        add_patterns(&named->world, asked, &assertions[i].match);
-    }
-    for (uint32_t i = 0; pair && i < asked->rule_count; i++) {
-        add_patterns(&named->world, asked, &asked->rules[i].match);
-    }
-    if (!reader || !readings || !facts || !find_fresh(named)) {
-        named_destroy(named);
-        return NULL;
-    }
-    return named;
-}
-
-struct named *named_create(const struct policy *policy, const struct policy *asked,
-                           const struct assertion *assertions, size_t assertion_count,
-                           const struct path_base *base)
-{
-    return create(policy, asked, assertions, assertion_count, false, base);
-}
-
-struct named *named_create_pair(const struct policy *from, const struct policy *to,
-                                const struct path_base *base)
-{
-    return create(from, to, NULL, 0, true, base);
-}
-
-void named_destroy(struct named *named)
-{
-    if (named == NULL) {
-        return;
-    }
-    command_world_finish(&named->world);
-    arena_finish(&named->arena);
-    call_reader_finish(&named->reader);
-    readings_finish(&named->readings);
-    facts_finish(&named->facts);
-    buf_finish(&named->call);
-    buf_finish(&named->text);
-    free(named);
-}
 
 /* ---- Calls ---- */
 
@@ -295,16 +154,18 @@ static void decide_by(struct asking *asking, const struct policy *policy,
         return;
     }
     *ret_hit = false;
+    const struct reading *list = named->readings.list;
+    asking->decision = policy_evaluate(policy, &named->facts, list, named->readings.count, NULL);
     for (size_t i = 0; i < named->readings.count; i++) {
-        const struct reading *reading = &named->readings.list[i];
-        struct decision own = policy_evaluate(policy, &named->facts, reading, 1, NULL);
+        const struct reading *reading = &list[i];
+        struct decision own = named->readings.count == 1
+                                  ? asking->decision
+                                  : policy_evaluate(policy, &named->facts, reading, 1, NULL);
         if (!reading->aside) {
             *ret_hit = *ret_hit || (is_by(question, &own) && question->is_bad(question->context, own.kind));
             note_cover(&asking->covers, &own);
         }
     }
-    asking->decision =
-        policy_evaluate(policy, &named->facts, named->readings.list, named->readings.count, NULL);
     *ret_found = *ret_hit && question->is_bad(question->context, asking->decision.kind) &&
                  (!question->by_it || is_by(question, &asking->decision));
 }
@@ -427,10 +288,11 @@ static void ask_pair(struct asking *asking)
     asking->point = NULL;
     asking->form = FORM_PLAIN;
     if (!common->has_commands) {
-        asking->unreadable = true;
-        bool enough = try_calls(asking);
+        bool enough = try_calls(asking); /* first without a command, because that is decided sooner */
+        asking->unreadable = !enough;
+        enough = enough || try_calls(asking);
         asking->unreadable = false;
-        if (enough || try_calls(asking)) {
+        if (enough) {
             return;
         }
     }

@@ -29,18 +29,18 @@ bool space_is_solid(const struct rule *rule)
            (rule->looks & (READING_FIELD_COMMAND | READING_FIELD_BARE)) == 0;
 }
 
-bool space_is_covered(const struct space *space, size_t side, uint32_t end, const struct policy *policy,
-                      const struct rule *rule)
+uint32_t space_first_cover(const struct space *space, size_t side, const struct policy *policy,
+                           const struct rule *rule)
 {
     const struct side *at = &space->sides[side];
     uint32_t i;
     overlap_ask(at->covering, policy, rule);
-    while (overlap_next(at->covering, &i) && i < end) {
+    while (overlap_next(at->covering, &i)) {
         if (rule_subset(policy, rule, at->policy, space_rule(space, side, i))) {
-            return true;
+            return i;
         }
     }
-    return false;
+    return NOWHERE;
 }
 
 bool space_is_loose(const struct space *space, uint32_t key)

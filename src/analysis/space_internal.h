@@ -30,7 +30,7 @@ struct side {
     bool *opaque;
     struct superset *index;
     struct overlap
-        *covering; /* the opaque rules that match whatever their fields hold: see space_is_covered */
+        *covering; /* the opaque rules that match whatever their fields hold: see space_first_cover */
 };
 
 /* Whether a reading has a command or a host beside its path, as a closed field of boxes: match.host. An auto_approve that
@@ -105,10 +105,10 @@ bool space_is_opaque(const struct policy *policy, const struct match *match);
 /* The rule of the policy that a rule of a side stands for; NULL for the default set and the final allow. */
 const struct rule *space_rule(const struct space *space, size_t side, uint32_t rule);
 
-/* Whether some opaque rule of a side before rule `end` matches whatever one of two rules matches, as far as that can be
- * told. What it matches is known then, so the evaluation ends there. */
-bool space_is_covered(const struct space *space, size_t side, uint32_t end, const struct policy *policy,
-                      const struct rule *rule);
+/* The first opaque rule of a side that matches whatever a rule of some policy matches, as far as that can be told; NOWHERE:
+ * there is none. What it matches is known then, so the evaluation ends there. */
+uint32_t space_first_cover(const struct space *space, size_t side, const struct policy *policy,
+                           const struct rule *rule);
 
 /* Whether a pair's key is that of a loose argument. */
 bool space_is_loose(const struct space *space, uint32_t key);

@@ -255,13 +255,9 @@ static bool guess_hosts(struct scratch *scratch, struct slice text, uint32_t val
         if (run.len > URL_HOST_BYTES + 1 || !url_read_host(run, &host)) {
             continue;
         }
-        for (size_t i = 0; i < interest->host_count; i++) {
-            if (url_pattern_match(&interest->hosts[i], url_host_text(&host))) {
-                if (!hosts_add(scratch, &scratch->command_state->guessed_hosts, value, &host)) {
-                    return false;
-                }
-                break;
-            }
+        if (url_patterns_match(interest->hosts, interest->host_count, url_host_text(&host)) &&
+            !hosts_add(scratch, &scratch->command_state->guessed_hosts, value, &host)) {
+            return false;
         }
     }
     return true;

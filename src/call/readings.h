@@ -99,7 +99,8 @@ enum reading_fields {
 };
 struct reading_interest {
     uint32_t classes; /* for each rule the bit whose number is its enum reading_fields, added up */
-    /* Each distinct pathComponent, as written, and each distinct `host` of the loaded rules, of every effect. */
+    /* Each distinct pathComponent, as written, and each distinct `host` of the loaded rules, of every effect, in
+     * url_pattern_order. */
     const struct slice *components;
     size_t component_count;
     const struct url_pattern *hosts;

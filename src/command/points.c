@@ -11,23 +11,22 @@ void command_world_init(struct command_world *world)
 {
     *world = (struct command_world){.most_words = 1};
     arena_init(&world->arena, 0);
+    arena_init(&world->kept, 0);
+    intern_init(&world->texts, &world->kept);
 }
 
 void command_world_finish(struct command_world *world)
 {
-    free(world->texts);
+    intern_finish(&world->texts);
     free(world->later);
+    arena_finish(&world->kept);
     arena_finish(&world->arena);
     *world = (struct command_world){.most_words = 0};
 }
 
 static void add_text(struct command_world *world, struct slice text)
 {
-    if (!stack_room((void **)&world->texts, world->text_count, &world->text_cap, sizeof(*world->texts))) {
-        world->failed = true;
-        return;
-    }
-    world->texts[world->text_count++] = text;
+    world->failed = world->failed || intern_add(&world->texts, text) == 0;
     world->longest = text.len > world->longest ? text.len : world->longest;
 }
 
@@ -73,12 +72,7 @@ static bool is_generic(const struct command_world *world, const struct command_w
             return false;
         }
     }
-    for (size_t i = 0; i < world->text_count; i++) {
-        if (slice_eq(world->texts[i], word)) {
-            return false;
-        }
-    }
-    return true;
+    return intern_find(&world->texts, word) == 0;
 }
 
 static char *join(struct command_world *world, struct slice a, struct slice b, struct slice *ret)

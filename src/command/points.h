@@ -7,19 +7,20 @@
  * an open word or none covers; and there is a point for each number of words up to one more than any pattern has, and
  * for each place of the later words.
  *
- * A world borrows the patterns' texts and owns the rest until command_world_finish. */
+ * A world borrows the patterns and owns the rest until command_world_finish. */
 #ifndef COMMAND_POINTS_H
 #define COMMAND_POINTS_H
 
+#include "base/intern.h"
 #include "command/pattern.h"
 
 #define COMMAND_POINT_WORDS (COMMAND_PATTERN_WORDS + 4u)
 
 struct command_world {
-    struct arena arena;
-    struct slice *texts; /* of all words of patterns */
+    struct arena arena, kept; /* of the points of one visit; of the texts */
+    struct intern texts;      /* of all words of patterns */
     const struct command_word_pattern **later;
-    size_t text_count, text_cap, later_count, later_cap;
+    size_t later_count, later_cap;
     uint32_t most_words; /* of any pattern */
     size_t longest;      /* text */
     bool failed;         /* no memory */
@@ -28,7 +29,8 @@ struct command_world {
 void command_world_init(struct command_world *world);
 void command_world_finish(struct command_world *world);
 
-/* Adds what rules ask for; what they point to must live as long as the world. */
+/* Adds what rules ask for; what they point to must live as long as the world, which may not be moved. What is added once is
+ * enough: equal later words cost time at every visit. */
 void command_world_add(struct command_world *world, const struct command_pattern *pattern);
 void command_world_add_word(struct command_world *world, const struct command_word_pattern *later);
 

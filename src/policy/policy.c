@@ -210,6 +210,9 @@ static const struct url_pattern *gathered_hosts(struct policy *policy, const str
     for (size_t i = 0; hosts != NULL && i < g->count; i++) {
         hosts[i] = policy_pattern(policy, g->list[i])->host;
     }
+    if (hosts != NULL) {
+        qsort(hosts, g->count, sizeof(*hosts), url_pattern_order);
+    }
     return hosts;
 }
 

@@ -40,6 +40,41 @@ bool url_pattern_match(const struct url_pattern *pattern, struct slice host)
     return pattern->below ? is_below(host, name) : slice_eq(host, name);
 }
 
+static int compare(const struct url_pattern *pattern, bool below, struct slice name)
+{
+    return pattern->below != below ? pattern->below - below : slice_cmp(url_host_text(&pattern->host), name);
+}
+
+int url_pattern_order(const void *a, const void *b)
+{
+    const struct url_pattern *left = a, *right = b;
+    return compare(left, right->below, url_host_text(&right->host));
+}
+
+static bool list_has(const struct url_pattern *list, size_t count, bool below, struct slice name)
+{
+    size_t from = 0, to = count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        int order = compare(&list[middle], below, name);
+        if (order == 0) {
+            return true;
+        }
+        from = order < 0 ? middle + 1 : from;
+        to = order < 0 ? to : middle;
+    }
+    return false;
+}
+
+bool url_patterns_match(const struct url_pattern *list, size_t count, struct slice host)
+{
+    bool found = list_has(list, count, false, host);
+    for (size_t i = 0; i < host.len && !found; i++) { /* each name that the host lies below */
+        found = host.ptr[i] == '.' && list_has(list, count, true, slice_from(host, i + 1));
+    }
+    return found;
+}
+
 bool url_pattern_equal(const struct url_pattern *a, const struct url_pattern *b)
 {
     return a->below == b->below && slice_eq(url_host_text(&a->host), url_host_text(&b->host));

@@ -68,6 +68,12 @@ MUST_USE const char *url_pattern_read(struct slice text, struct url_pattern *ret
 /* Whether a host, in its canonical text, is one that the pattern stands for. */
 bool url_pattern_match(const struct url_pattern *pattern, struct slice host);
 
+/* The order in which a list of patterns is looked through, for qsort. */
+int url_pattern_order(const void *a, const void *b);
+
+/* Whether a host is one that some pattern of a list stands for, which must be in that order. */
+bool url_patterns_match(const struct url_pattern *list, size_t count, struct slice host);
+
 bool url_pattern_equal(const struct url_pattern *a, const struct url_pattern *b);
 
 /* Whether every host that `part` stands for is one of `whole`. */

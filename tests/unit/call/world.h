@@ -3,6 +3,8 @@
 #ifndef TESTS_CALL_WORLD_H
 #define TESTS_CALL_WORLD_H
 
+#include <stdlib.h>
+
 #include "call/readings.h"
 #include "check.h"
 #include "command/command.h"
@@ -70,6 +72,7 @@ static inline void world_component(const char *text)
 static inline void world_host(const char *text)
 {
     CHECK(url_pattern_read(slice_of(text), &hosts[interest.host_count++]) == NULL);
+    qsort(hosts, interest.host_count, sizeof(*hosts), url_pattern_order);
 }
 
 static inline void world_change(enum argument_list list, const char *key, const char *name)

@@ -1,4 +1,6 @@
 /* URLs and hosts: what is read, as which host, and what is not. */
+#include <stdlib.h>
+
 #include "url/url.h"
 
 #include "check.h"
@@ -199,6 +201,21 @@ static void test_patterns(void)
     CHECK(!url_pattern_subset(&name, &below) && !url_pattern_subset(&below, &name));
     CHECK(url_pattern_subset(&name, &name) && url_pattern_equal(&below, &below));
     CHECK(url_pattern_meet(&deeper, &below) && !url_pattern_meet(&name, &below));
+    struct url_pattern list[] = {deeper, address, pattern("*.org"), below, name, pattern("b.org")};
+    const size_t count = sizeof(list) / sizeof(*list);
+    static const char *const hosts[] = {
+        "example.com", "a.example.com", "c.b.example.com", "com",   "xexample.com",
+        "1.2.3.4",     "org",           "a.b.org",         "b.org", "[::1]"};
+    qsort(list, count, sizeof(*list), url_pattern_order);
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(*hosts); i++) {
+        for (size_t most = 0; most <= count; most++) {
+            bool any = false;
+            for (size_t j = 0; j < most; j++) {
+                any = any || url_pattern_match(&list[j], slice_of(hosts[i]));
+            }
+            CHECK(url_patterns_match(list, most, slice_of(hosts[i])) == any);
+        }
+    }
     char text[URL_PATTERN_BYTES];
     CHECK_BYTES(text, url_pattern_text(&below, text), "*.example.com");
     CHECK_BYTES(text, url_pattern_text(&name, text), "example.com");
