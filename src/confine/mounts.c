@@ -1,9 +1,9 @@
 /* The view of the file system: what is hidden, what stays to be seen below that, what can be written.
  *
- * The order matters. What is to be kept or laid over something is taken as a detached copy of its mount first,
- * while its name still leads to it. Then everything becomes read-only at once, then the writable places are opened
- * again, and the frozen ones below them closed. Masks come last, because a mask over a place that is bound again
- * later would be lost. */
+ * The order matters. Everything becomes read-only at once, then the writable places are opened again, and the
+ * frozen ones below them closed. Only then is what is to be kept taken as a detached copy of its mount, because a
+ * copy is as writable as its place is at that moment. Masks come last, because a mask over a place that is bound
+ * again later would be lost. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -181,15 +181,15 @@ static bool make_view(const struct enter_options *options, struct kept_tree *kep
         enter_complain("mounts cannot be made private", NULL);
         return false;
     }
-    bool ok = take_kept(options, kept) && bind_places(&options->writable, "cannot bind") &&
-              bind_places(&options->frozen, "cannot bind");
+    bool ok = bind_places(&options->writable, "cannot bind") && bind_places(&options->frozen, "cannot bind");
     if (ok && !set_attributes("/", AT_RECURSIVE, MOUNT_ATTR_RDONLY, 0)) {
         enter_complain("the system cannot be made read-only", NULL);
         ok = false;
     }
     ok = ok && set_places(&options->writable, 0, MOUNT_ATTR_RDONLY, "cannot make writable") &&
          set_places(&options->frozen, MOUNT_ATTR_RDONLY, 0, "cannot make read-only") &&
-         enter_devices(&empty) && private_temporary("/tmp") && hide_all(options, kept, empty);
+         take_kept(options, kept) && enter_devices(&empty) && private_temporary("/tmp") &&
+         hide_all(options, kept, empty);
     if (ok && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
         enter_complain("a /proc of its own cannot be mounted", NULL);
         ok = false;

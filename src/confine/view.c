@@ -194,7 +194,7 @@ static bool freeze_below(struct view *view, struct slice place, struct slice pat
         }
     }
     return ok && (has_place(view, VIEW_FROZEN, path) ||
-                  view_add(view, VIEW_FROZEN, path, "it steers agents that run outside"));
+                  view_add(view, VIEW_FROZEN, path, "it steers agents that run outside, or the gate itself"));
 }
 
 /* What steers agents at a place of the user's: the settings below a `~/.claude` that is writable. */

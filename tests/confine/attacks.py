@@ -38,12 +38,16 @@ def make_home(home):
     write(home + "/.config/callgate/policy.json", json.dumps([
         {"id": "pub", "effect": "auto_approve", "match": {"pathPrefix": home + "/.ssh/pub"}},
         {"id": "no-ssh", "effect": "deny", "match": {"pathPrefix": home + "/.ssh"}, "reason": "keys"},
+        {"id": "open", "effect": "auto_approve", "match": {"pathPrefix": home + "/proj/closed/open"}},
+        {"id": "no-closed", "effect": "deny", "match": {"pathPrefix": home + "/proj/closed"}, "reason": "closed"},
         {"id": "no-env", "effect": "deny", "match": {"pathComponent": ".env"}, "reason": "secrets"},
     ]).encode())
     project = home + "/proj"
     write(project + "/.env", SECRET)
     write(project + "/sub/deep/.env", SECRET)
     write(project + "/src/a.txt", b"a")
+    write(project + "/closed/open/a.txt", b"a")
+    write(project + "/conf/own.json", b'[{"id": "own", "effect": "deny", "match": {"tool": "own"}, "reason": "own"}]')
     write(project + "/.claude/settings.json", b"{}")
     subprocess.run(["git", "init", "-q", project], check=True)
     os.link(home + "/.ssh/id", project + "/hl_key")
@@ -69,8 +73,8 @@ def attack(home, victim, tmp_socket, abstract, tty):
     inherited = os.open(home + "/.ssh", os.O_RDONLY)
     os.dup2(inherited, 9, inheritable=True)
     command = [CALLGATE, "confine", "--home", home, "--cwd", home + "/proj", "--policy", home + "/.config/callgate/policy.json",
-               "--state", home + "/.local/state/callgate", "--", PYTHON, os.path.dirname(CALLGATE) + "/inside.py", home, str(victim),
-               tmp_socket, abstract, tty]
+               "--policy", home + "/proj/conf/own.json", "--state", home + "/.local/state/callgate", "--",
+               PYTHON, os.path.dirname(CALLGATE) + "/inside.py", home, str(victim), tmp_socket, abstract, tty]
     running = subprocess.Popen(command, cwd=home + "/proj", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                pass_fds=[9])
     time.sleep(0.3)

@@ -61,6 +61,36 @@ static bool find_writable(const struct options *options, const struct confine_op
     return list != NULL;
 }
 
+/* Adds the policy's own files: one that stands in the project would else be the agent's to write. A workspace's own
+ * file is left out, because it is the project's, and can only narrow. */
+static bool add_policies(struct options *options, struct view_options *ret_options)
+{
+    const struct sources *sources = &options->sources;
+    struct slice *both =
+        arena_array(&options->arena, ret_options->frozen_count + sources->count + 1, sizeof(*both));
+    size_t count = ret_options->frozen_count;
+    char real[PATH_MAX];
+    if (both == NULL) {
+        return false;
+    }
+    if (count > 0) {
+        memcpy(both, ret_options->frozen, count * sizeof(*both));
+    }
+    for (size_t i = 0; i < sources->count; i++) {
+        const struct source_file *file = &sources->files[i];
+        if (file->text == NULL && !(file->at_tier && file->tier == TIER_WORKSPACE) &&
+            realpath(file->path, real) != NULL) {
+            both[count] = arena_copy(&options->arena, slice_of(real));
+            if (both[count++].ptr == NULL) {
+                return false;
+            }
+        }
+    }
+    ret_options->frozen = both;
+    ret_options->frozen_count = count;
+    return true;
+}
+
 /* What steers the agents that are known, wherever below the home directory it stands. */
 static bool find_frozen(struct options *options, struct view_options *ret_options)
 {
@@ -83,7 +113,7 @@ static bool find_frozen(struct options *options, struct view_options *ret_option
     }
     ret_options->frozen = list;
     ret_options->frozen_count = count;
-    return true;
+    return add_policies(options, ret_options);
 }
 
 static bool make_view(struct options *options, const struct confine_options *own, struct view *ret_view)
