@@ -8,7 +8,7 @@ import tempfile
 def as_a_user(top, callgate, inside, uid, gid):
     """Root sees through modes, and the kernel gives a root less: the test is one of a user without rights. Copies the programs
     and the script that runs inside into the folder; the path of callgate there."""
-    for name in ("callgate", "callgate-confine"):
+    for name in ("callgate", "callgate-confine", "callgate-confine-probe"):
         shutil.copy2(os.path.join(os.path.dirname(callgate), name), top)
     shutil.copy2(inside, top)
     if os.geteuid() == 0:

@@ -13,7 +13,9 @@
 #include "install/observers.h"
 
 static const char usage[] =
-    "usage: callgate doctor [HOST] [--user|--project|--managed] [--settings FILE] [OPTION...]\n\n"
+    "usage: callgate doctor [HOST] [--user|--project|--managed] [--settings FILE] [OPTION...]\n"
+    "       callgate doctor --confine [--gate SOCKET] [--write DIR]... [--no-net|--confine-net] "
+    "[OPTION...]\n\n"
     "Proves that a deny comes through. Looks whether the hook is in the host's settings for every event and\n"
     "every tool, its program is there, the switch that turns a failure into a deny is set, the policy "
     "loads,\n"
@@ -22,6 +24,10 @@ static const char usage[] =
     "byte for byte. Says what is wrong and the command that mends it.\n"
     "HOST: claude-code, gemini, codex, cursor or opencode (default: every host with a hook of "
     "callgate's).\n\n"
+    "With --confine it proves a confinement: from inside, as 'callgate confine' with the same options makes "
+    "it, it\n"
+    "tries to get at denied files, the state directory, the store, the journal, the policy, sockets, other\n"
+    "processes, other terminals and the programs in PATH, and says of each what held.\n\n"
     "  --user, --project, --managed\n"
     "                        only the hook of this place (default: each that is there)\n"
     "  --settings FILE       another file than the host's own\n"
@@ -132,6 +138,15 @@ static void check_gates(struct doctor *d)
     arena_finish(&arena);
 }
 
+static int sum_up(const struct doctor *d)
+{
+    printf("%u fault(s)\n", d->faults);
+    if (fflush(stdout) != 0) {
+        return EXIT_UNABLE;
+    }
+    return d->faults ? EXIT_NO : EXIT_YES;
+}
+
 static int doctor(struct doctor *d, const struct host *only)
 {
     struct buf looked;
@@ -154,21 +169,50 @@ static int doctor(struct doctor *d, const struct host *only)
     }
     check_gates(d);
     buf_finish(&looked);
-    printf("%u fault(s)\n", d->faults);
-    if (fflush(stdout) != 0) {
-        return EXIT_UNABLE;
+    return sum_up(d);
+}
+
+static int confinement(struct doctor *d, const struct confine_options *own)
+{
+    int code = doctor_confinement(d, own);
+    return code == EXIT_YES ? sum_up(d) : code;
+}
+
+/* What is wrong with the options together; NULL: nothing. */
+static const char *find_clash(const struct doctor *d, const struct host *host, bool confines,
+                              const struct confine_options *own)
+{
+    if (d->options.argc > 1 || (d->options.argc == 1 && host == NULL)) {
+        return "name one host: claude-code, gemini, codex, cursor or opencode";
     }
-    return d->faults ? EXIT_NO : EXIT_YES;
+    if (d->settings != NULL && host == NULL) {
+        return "--settings is of one host: name it";
+    }
+    if (confines && (host != NULL || d->user || d->project || d->managed)) {
+        return "--confine proves a confinement, of which no host and no settings are a part";
+    }
+    if (!confines &&
+        (own->gate != NULL || own->writable.count > 0 || own->private_network || own->proxied_network)) {
+        return "--gate, --write, --no-net and --confine-net go with --confine";
+    }
+    return NULL;
 }
 
 static int run(int argc, char **argv)
 {
     struct doctor d = {0};
+    struct confine_options confine = {.command = &command_doctor};
+    bool confines = false;
     const struct option_spec own[] = {
         {"user", OPTION_FLAG, &d.user},
         {"project", OPTION_FLAG, &d.project},
         {"managed", OPTION_FLAG, &d.managed},
         {"settings", OPTION_VALUE, &d.settings},
+        {"confine", OPTION_FLAG, &confines},
+        {"gate", OPTION_VALUE, &confine.gate},
+        {"write", OPTION_LIST, &confine.writable},
+        {"no-net", OPTION_FLAG, &confine.private_network},
+        {"confine-net", OPTION_FLAG, &confine.proxied_network},
     };
     int code = options_read(&d.options, &command_doctor, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             own, sizeof(own) / sizeof(*own));
@@ -176,13 +220,13 @@ static int run(int argc, char **argv)
         return code;
     }
     const struct host *host = d.options.argc == 1 ? host_find(d.options.argv[0]) : NULL;
-    if (d.options.argc > 1 || (d.options.argc == 1 && host == NULL)) {
-        code = usage_error(&command_doctor, "name one host: claude-code, gemini, codex, cursor or opencode");
-    } else if (d.settings != NULL && host == NULL) {
-        code = usage_error(&command_doctor, "--settings is of one host: name it");
+    const char *clash = find_clash(&d, host, confines, &confine);
+    if (clash != NULL) {
+        code = usage_error(&command_doctor, "%s", clash);
     } else {
-        code = doctor(&d, host);
+        code = confines ? confinement(&d, &confine) : doctor(&d, host);
     }
+    free(confine.writable.items);
     options_finish(&d.options);
     return code;
 }

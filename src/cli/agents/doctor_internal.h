@@ -3,6 +3,7 @@
 #define CLI_DOCTOR_INTERNAL_H
 
 #include "cli/agents/hook_install.h"
+#include "cli/confine/confine.h"
 #include "install/install.h"
 #include "install/probe.h"
 
@@ -60,5 +61,9 @@ void doctor_check_events(struct doctor *d, const struct install_place *place,
 /* Whether a setting takes the hooks of this place out of use, wherever such a setting may stand, and whether the agent
  * could write one. */
 void doctor_check_steering(struct doctor *d, const struct install_place *place, struct doctor_line *line);
+
+/* Tries from inside a confinement what an attacker would, and tells of each way what held. EXIT_YES when that was tried,
+ * whatever came of it, else EXIT_UNABLE. */
+int doctor_confinement(struct doctor *d, const struct confine_options *own);
 
 #endif

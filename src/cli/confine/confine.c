@@ -191,9 +191,7 @@ static void say_line(const char *line)
     say("%s", line);
 }
 
-/* The absolute name of the socket at which a broker judges, started if none is there, so that its other socket is there to
- * be hidden. False after saying why not. */
-static bool find_broker(struct options *options, struct confine_options *own)
+bool confine_find_broker(struct options *options, struct confine_options *own)
 {
     char real[PATH_MAX];
     struct buf error;
@@ -221,7 +219,7 @@ static bool find_broker(struct options *options, struct confine_options *own)
 static int start(struct options *options, struct confine_options *own)
 {
     struct view view;
-    if (own->gate != NULL && !find_broker(options, own)) {
+    if (own->gate != NULL && !confine_find_broker(options, own)) {
         return EXIT_UNABLE;
     }
     if (own->proxied_network) {

@@ -21,6 +21,10 @@ struct confine_options {
 MUST_USE char **confine_words(struct options *options, const struct confine_options *own,
                               struct view *ret_view);
 
+/* Makes own->gate the absolute name of the socket at which a broker judges, started if none is there, so that its other
+ * socket is there to be hidden. False after saying why not. */
+MUST_USE bool confine_find_broker(struct options *options, struct confine_options *own);
+
 /* Runs the command in options->argv confined, and judges its requests to the network. Its exit code. */
 int confine_with_network(struct options *options, const struct confine_options *own);
 
