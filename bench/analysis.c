@@ -1,5 +1,6 @@
-/* analysis synthetic|crowded|paths|language RULES [no-diffs]: how long the exact answers take, on a policy of so many rules; one
- * JSON object. Loading is not counted; what an answer prepares is.
+/* analysis synthetic|crowded|paths|language RULES [no-diffs|one-diff]: how long the exact answers take, on a policy of so
+ * many rules; one JSON object. Loading is not counted; what an answer prepares is. With a third word no differences are
+ * measured, or only those of one rule.
  *
  * "synthetic" is what `callgate bench --synthetic` measures with; for "crowded" see crowded.h; "paths" is
  * that with an argument `path` in every eighth argEquals, whose calls cannot be told without trying them; for "language"
@@ -204,7 +205,7 @@ static double compare(const struct work *work, const struct policy *changed, enu
     return best;
 }
 
-static void measure_diffs(struct work *work)
+static void measure_one_diff(struct work *work)
 {
     double took[PLACES];
     size_t classes = 0, most = 0;
@@ -218,6 +219,11 @@ static void measure_diffs(struct work *work)
     qsort(took, PLACES, sizeof(*took), by_size);
     printf(",\"diff_one_ms\":%.2f,\"diff_one_longest_ms\":%.2f,\"diff_one_most_classes\":%zu",
            took[PLACES / 2], took[PLACES - 1], most);
+}
+
+static void measure_more_diffs(struct work *work)
+{
+    size_t classes = 0;
     struct policy *changed = make(work, work->rules / 20, work->rules < 10 ? 1 : work->rules / 10);
     double ten = compare(work, changed, DIFF_EXCEPT, &classes);
     printf(",\"diff_10_ms\":%.2f,\"diff_10_classes\":%zu", ten, classes);
@@ -333,7 +339,7 @@ int main(int argc, char **argv)
     work.rules = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
     if ((!work.crowded && strcmp(work.name, "synthetic") != 0) || work.rules < ASSERTIONS ||
         work.rules > LIMIT_RULES) {
-        fputs("usage: analysis synthetic|crowded|paths|language RULES [no-diffs]\n", stderr);
+        fputs("usage: analysis synthetic|crowded|paths|language RULES [no-diffs|one-diff]\n", stderr);
         return 2;
     }
     buf_init(&work.text, MOST_BYTES);
@@ -341,8 +347,11 @@ int main(int argc, char **argv)
     printf("{\"policy\":\"%s\",\"rules\":%u", work.name, work.rules);
     measure_dead(&work);
     measure_assertions(&work);
+    if (argc < 4 || strcmp(argv[3], "one-diff") == 0) {
+        measure_one_diff(&work);
+    }
     if (argc < 4) {
-        measure_diffs(&work);
+        measure_more_diffs(&work);
     }
     puts("}");
     policy_destroy(work.policy);

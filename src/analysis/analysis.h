@@ -119,8 +119,9 @@ struct diff_class {
     bool
         aside; /* said of what is read aside: `from` counts there, and what decides it now does not (SPEC.md section 4) */
     struct diff_side from, to;
-    /* The set is exactly the calls of `match` that none of `except` matches: matches in JSON, where a
-     * pathComponent may be a list of two that one path has. */
+    /* The set is the calls of `match` that none of `except` matches: matches in JSON, where a pathComponent may be a list
+     * of two that one path has. It is exactly these where no rule with lists, commands, hosts or annotations is concerned;
+     * what such a rule takes is never excepted, so that no call of the class is left out. */
     struct slice match;
     const struct slice *except; /* NULL: not listed */
     size_t except_count;

@@ -40,6 +40,58 @@ static uint32_t hash_box(const struct box *box)
     return (uint32_t)h;
 }
 
+/* Lists of more values are not looked at for a hash. */
+#define HASHED_MOST 32u
+
+/* Whether another value of a list stands for more than one of it. */
+static bool is_within_another(const struct policy *policy, enum match_field field, struct match_values values,
+                              uint32_t value)
+{
+    struct field_value inner = {policy, field, values.list[value]};
+    for (uint32_t i = 0; i < values.count; i++) {
+        struct field_value outer = {policy, field, values.list[i]};
+        if (i != value && field_covers(&outer, &inner)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a field the least hash of a value that no other value of it contains: rules that match the same have the same such
+ * values, whatever else their lists say. */
+static uint32_t hash_field(const struct policy *policy, const struct match *match, enum match_field field,
+                           struct buf *text)
+{
+    struct match_values values = match_values(policy, &match->values[field]);
+    uint32_t least = NOWHERE;
+    for (uint32_t i = 0; values.count <= HASHED_MOST && i < values.count; i++) {
+        struct field_value value = {policy, field, values.list[i]};
+        if (!is_within_another(policy, field, values, i)) {
+            buf_reset(text);
+            field_write_text(text, &value);
+            uint32_t hash = intern_hash(buf_slice_of(text));
+            least = hash < least ? hash : least;
+        }
+    }
+    return least;
+}
+
+/* Rules with lists, commands or a host share boxes with many others: their values are told apart as well. */
+static uint32_t hash_rule(const struct space *space, size_t side, uint32_t rule, struct buf *text)
+{
+    struct box box = space_box(space, side, rule);
+    uint64_t hash = hash_box(&box);
+    for (enum match_field field = 0; space->sides[side].opaque[rule] && field < FIELD_VALUES; field++) {
+        if (field == FIELD_COMMAND_WORD) { /* a rule may say one that its commands have without it */
+            continue;
+        }
+        const struct rule *of = space_rule(space, side, rule);
+        hash = (hash ^ hash_field(space->sides[side].policy, &of->match, field, text)) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+    }
+    return (uint32_t)hash;
+}
+
 /* Whether two rules with one box are equal: of those whose box holds more the fields themselves are compared. */
 static bool same_rule(const struct space *space, uint32_t old, uint32_t new)
 {
@@ -63,9 +115,10 @@ static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
     uint32_t *table = calloc(slots, sizeof(*table)); /* 1 + new rule; a taken one stays, as a stone */
     bool *taken = calloc((size_t)new->rule_count + 1, sizeof(*taken));
     bool ok = table != NULL && taken != NULL;
+    struct buf text;
+    buf_init(&text, LIMIT_MESSAGE_BYTES);
     for (uint32_t j = 0; ok && j < new->rule_count; j++) {
-        struct box box = space_box(space, 1, j);
-        uint32_t at = hash_box(&box) & (slots - 1);
+        uint32_t at = hash_rule(space, 1, j, &text) & (slots - 1);
         while (table[at] != 0) {
             at = (at + 1) & (slots - 1);
         }
@@ -74,7 +127,8 @@ static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
     for (uint32_t i = 0; ok && i < old->rule_count; i++) {
         struct box box = space_box(space, 0, i);
         ret_pairs[i] = NOWHERE;
-        for (uint32_t at = hash_box(&box) & (slots - 1); table[at] != 0; at = (at + 1) & (slots - 1)) {
+        uint32_t first = hash_rule(space, 0, i, &text) & (slots - 1);
+        for (uint32_t at = first; table[at] != 0; at = (at + 1) & (slots - 1)) {
             uint32_t j = table[at] - 1;
             struct box other = space_box(space, 1, j);
             if (!taken[j] && same_box(&box, &other) && same_rule(space, i, j) &&
@@ -85,6 +139,8 @@ static bool pair_rules(const struct space *space, uint32_t *ret_pairs)
             }
         }
     }
+    ok = ok && buf_ok(&text);
+    buf_finish(&text);
     free(table);
     free(taken);
     return ok;

@@ -65,6 +65,8 @@ static struct diff_side side_of(const struct side *side, enum space_calls calls,
 
 enum { LIFE_UNKNOWN, LIFE_LIVE, LIFE_DEAD };
 
+#define NOT_ASKED (NOWHERE - 1)
+
 struct comparison {
     struct space space;
     struct witness witness;
@@ -75,8 +77,10 @@ struct comparison {
     bool *common[SIDES];    /* by rule of flat */
     uint8_t *life[SIDES];   /* by rule of flat */
     uint32_t *tools[SIDES]; /* by rule of flat: its exact tool, kept together for a quick look */
-    bool *aside;            /* by rule of the old flat: a class says what of it counts aside no more */
-    uint32_t *changed;      /* the new side's rules that are not common */
+    /* By side, and by rule of flat of a side: what space_first_cover says of the rule there. */
+    uint32_t *cover[SIDES][SIDES];
+    bool *aside;       /* by rule of the old flat: a class says what of it counts aside no more */
+    uint32_t *changed; /* the new side's rules that are not common */
     uint32_t changed_count;
     struct buf text;
     const struct path_base *base;
@@ -156,20 +160,29 @@ static bool find_unreadable(struct comparison *c, const struct box *box, uint32_
     return false;
 }
 
+/* Whether an opaque rule of side `side`, before its rule `end`, takes all that a rule of side `of` matches. */
+static bool is_covered(struct comparison *c, size_t side, uint32_t end, size_t of, uint32_t rule)
+{
+    const struct rule *asked = space_rule(&c->space, of, rule);
+    uint32_t *cover = &c->cover[side][of][rule];
+    if (asked != NULL && *cover == NOT_ASKED) {
+        *cover = space_first_cover(&c->space, side, c->space.sides[of].policy, asked);
+    }
+    return asked != NULL && *cover < end;
+}
+
 /* Whether rules with lists, commands or hosts leave nothing of a pair: the two have no call in common, or one of them
  * matches nothing that is left to it on its side. */
-static bool is_ruled_out(const struct comparison *c, uint32_t from, uint32_t to)
+static bool is_ruled_out(struct comparison *c, uint32_t from, uint32_t to)
 {
-    const struct policy *old = c->space.sides[0].policy, *new = c->space.sides[1].policy;
+    const struct side *sides = c->space.sides;
     const struct rule *a = space_rule(&c->space, 0, from), *b = space_rule(&c->space, 1, to);
-    bool opaque = c->space.sides[0].opaque[from] || c->space.sides[1].opaque[to];
-    if (a != NULL && b != NULL && opaque && !rule_intersects(old, a, new, b)) {
+    if (a != NULL && b != NULL && (sides[0].opaque[from] || sides[1].opaque[to]) &&
+        !rule_intersects(sides[0].policy, a, sides[1].policy, b)) {
         return true;
     }
-    return (a != NULL && (space_first_cover(&c->space, 1, old, a) < to ||
-                          space_first_cover(&c->space, 0, old, a) < from)) ||
-           (b != NULL &&
-            (space_first_cover(&c->space, 0, new, b) < from || space_first_cover(&c->space, 1, new, b) < to));
+    return is_covered(c, 1, to, 0, from) || is_covered(c, 0, from, 0, from) ||
+           is_covered(c, 0, from, 1, to) || is_covered(c, 1, to, 1, to);
 }
 
 static struct named_side named_side(const struct comparison *c, size_t side, uint32_t rule)
@@ -366,6 +379,8 @@ static void comparison_finish(struct comparison *c)
         free(c->common[s]);
         free(c->life[s]);
         free(c->tools[s]);
+        free(c->cover[0][s]);
+        free(c->cover[1][s]);
     }
     free(c->args);
     free(c->aside);
@@ -393,8 +408,13 @@ static bool comparison_init(struct comparison *c, const struct policy *from, con
         c->life[s] = calloc(flat->rule_count, sizeof(uint8_t));
         c->tools[s] = calloc(flat->rule_count, sizeof(uint32_t));
         ok = ok && c->common[s] != NULL && c->life[s] != NULL && c->tools[s] != NULL;
+        for (size_t side = 0; side < SIDES; side++) {
+            c->cover[side][s] = calloc(flat->rule_count, sizeof(uint32_t));
+            ok = ok && c->cover[side][s] != NULL;
+        }
         for (uint32_t i = 0; ok && i < flat->rule_count; i++) {
             c->tools[s][i] = flat->rules[i].match.tool;
+            c->cover[0][s][i] = c->cover[1][s][i] = NOT_ASKED;
         }
     }
     c->args = calloc(space_room(&c->space, SIDES) + space_room(&c->space, SIDES + 1), sizeof(*c->args));

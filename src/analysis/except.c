@@ -189,10 +189,6 @@ static void look_at(struct excepts *e, size_t side, uint32_t rule)
         differ(m->server, is->server) || differ(m->thread, is->thread) || differ(m->host, is->host)) {
         return; /* most do: a quick look */
     }
-    const struct rule *of = space_rule(e->space, side, rule);
-    if (of != NULL && of->match.annotations != 0) {
-        return; /* it takes some calls of its box, and the class is rather told too wide */
-    }
     struct box own = space_box(e->space, side, rule), both;
     if (!space_meet(e->space, e->box, &own, e->args, &both)) {
         return;
@@ -201,18 +197,26 @@ static void look_at(struct excepts *e, size_t side, uint32_t rule)
     keep(e, &more);
 }
 
-/* The rules before the deciding one, of either side; what both have in common there is looked at once: the
- * n-th common rule of one side is the n-th of the other. */
+/* The rules before the deciding one, of either side; what both have in common there is looked at once: the n-th common
+ * rule of one side is the n-th of the other. Not those with lists, commands, hosts or annotations: such a rule takes some
+ * calls of its box, and the class is rather told too wide. */
 static void look_at_all(struct excepts *e, bool *const common[SIDES], const uint32_t rules[SIDES])
 {
+    const struct side *old = &e->space->sides[0], *new = &e->space->sides[1];
     uint32_t seen = 0, common_count = 0;
-    for (uint32_t i = 0; i < rules[0] && e->count <= e->most && !e->failed; i++) {
-        look_at(e, 0, i);
-        seen += common[0][i];
+    for (uint32_t i = 0; i < old->simple_count && old->simple[i] < rules[0]; i++) {
+        if (e->count > e->most || e->failed) {
+            return;
+        }
+        look_at(e, 0, old->simple[i]);
+        seen += common[0][old->simple[i]];
     }
-    for (uint32_t i = 0; i < rules[1] && e->count <= e->most && !e->failed; i++) {
-        if (!common[1][i] || common_count++ >= seen) {
-            look_at(e, 1, i);
+    for (uint32_t i = 0; i < new->simple_count &&new->simple[i] < rules[1]; i++) {
+        if (e->count > e->most || e->failed) {
+            return;
+        }
+        if (!common[1][new->simple[i]] || common_count++ >= seen) {
+            look_at(e, 1, new->simple[i]);
         }
     }
 }

@@ -147,20 +147,22 @@ static void decide_by(struct asking *asking, const struct policy *policy,
                       const struct named_question *question, bool *ret_hit, bool *ret_found)
 {
     struct named *named = asking->named;
-    if (readings_make(&named->readings, &named->reader.call, named->base, policy->arguments, policy->prefixes,
-                      &policy->interest, 0) != READINGS_OK ||
+    unsigned side = policy == named->policy ? 0 : 1;
+    struct readings *readings = &named->readings[side];
+    if (readings_make(readings, &named->reader.call, named->base, policy->arguments, policy->prefixes,
+                      &policy->interest, named->looked[side] ? READINGS_STILL : 0) != READINGS_OK ||
         !facts_make(&named->facts, policy, &named->reader.call)) {
         asking->failed = true;
         return;
     }
+    named->looked[side] = true;
     *ret_hit = false;
-    const struct reading *list = named->readings.list;
-    asking->decision = policy_evaluate(policy, &named->facts, list, named->readings.count, NULL);
-    for (size_t i = 0; i < named->readings.count; i++) {
+    const struct reading *list = readings->list;
+    asking->decision = policy_evaluate(policy, &named->facts, list, readings->count, NULL);
+    for (size_t i = 0; i < readings->count; i++) {
         const struct reading *reading = &list[i];
-        struct decision own = named->readings.count == 1
-                                  ? asking->decision
-                                  : policy_evaluate(policy, &named->facts, reading, 1, NULL);
+        struct decision own = readings->count == 1 ? asking->decision
+                                                   : policy_evaluate(policy, &named->facts, reading, 1, NULL);
         if (!reading->aside) {
             *ret_hit = *ret_hit || (is_by(question, &own) && question->is_bad(question->context, own.kind));
             note_cover(&asking->covers, &own);

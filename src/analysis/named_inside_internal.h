@@ -11,7 +11,9 @@ struct named {
     struct command_world world;
     struct arena arena; /* of one pair of arms */
     struct call_reader reader;
-    struct readings readings;
+    /* Of the policy, and of the other one of a pair: what files the prefixes of one policy are is kept with them. */
+    struct readings readings[2];
+    bool looked[2]; /* at those files: they are looked up for the first call */
     struct facts facts;
     struct buf call, text;
     char fresh[24]; /* a name like no other */

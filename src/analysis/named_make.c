@@ -111,8 +111,9 @@ static struct named *create(const struct policy *policy, const struct policy *as
     arena_init(&named->arena, 0);
     buf_init(&named->call, CALL_BYTES);
     buf_init(&named->text, CALL_BYTES);
-    bool reader = call_reader_init(&named->reader), readings = readings_init(&named->readings),
+    bool reader = call_reader_init(&named->reader), readings = readings_init(&named->readings[0]),
          facts = facts_init(&named->facts);
+    readings = readings_init(&named->readings[1]) && readings;
     bool added = add_rules(&named->world, policy) &&
                  (pair ? add_rules(&named->world, asked)
                        : add_assertions(&named->world, asked, assertions, assertion_count));
@@ -144,7 +145,8 @@ void named_destroy(struct named *named)
     command_world_finish(&named->world);
     arena_finish(&named->arena);
     call_reader_finish(&named->reader);
-    readings_finish(&named->readings);
+    readings_finish(&named->readings[0]);
+    readings_finish(&named->readings[1]);
     facts_finish(&named->facts);
     buf_finish(&named->call);
     buf_finish(&named->text);

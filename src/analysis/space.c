@@ -232,9 +232,11 @@ static bool side_init(struct space *space, enum space_calls calls, struct side *
     side->flat.prefixes = calloc(1, sizeof(*side->flat.prefixes));
     side->origin = calloc(most, sizeof(*side->origin));
     side->opaque = calloc(most, sizeof(*side->opaque));
+    side->simple = calloc(most, sizeof(*side->simple));
     side->place = malloc(((size_t)policy->rule_count + 1) * sizeof(*side->place));
     if (!translation_init(&t, space, policy) || side->flat.rules == NULL || side->flat.args == NULL ||
-        side->flat.prefixes == NULL || side->origin == NULL || side->opaque == NULL || side->place == NULL) {
+        side->flat.prefixes == NULL || side->origin == NULL || side->opaque == NULL || side->simple == NULL ||
+        side->place == NULL) {
         translation_finish(&t);
         return false;
     }
@@ -288,6 +290,7 @@ static bool index_side(struct space *space, struct side *side)
     for (uint32_t i = 0; i < side->flat.rule_count; i++) {
         const struct rule *rule = side->origin[i] == NO_RULE ? NULL : &side->policy->rules[side->origin[i]];
         if (!side->opaque[i]) {
+            side->simple[side->simple_count++] = i;
             superset_add(side->index, i);
         } else if (rule != NULL && space_is_solid(rule)) {
             overlap_add(side->covering, side->policy, rule, i);
@@ -519,6 +522,7 @@ void space_finish(struct space *space)
         free(side->flat.prefixes);
         free(side->origin);
         free(side->opaque);
+        free(side->simple);
         free(side->place);
         *side = (struct side){0};
     }

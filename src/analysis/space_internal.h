@@ -28,6 +28,8 @@ struct side {
     /* By rule of flat: it has lists, commands or a host, and its box holds more than it matches. It is never said to
      * decide all of a box; that it decides some of one is only found, by a witness. */
     bool *opaque;
+    uint32_t *simple; /* the rules of flat that are not, in order */
+    uint32_t simple_count;
     struct superset *index;
     struct overlap
         *covering; /* the opaque rules that match whatever their fields hold: see space_first_cover */

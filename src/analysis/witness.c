@@ -23,6 +23,7 @@ bool witness_init(struct witness *w, struct space *space, const struct path_base
     }
     bool ok = call_reader_init(&w->reader);
     ok = readings_init(&w->readings) && ok;
+    ok = readings_init(&w->before) && ok;
     ok = facts_init(&w->facts[0]) && ok;
     ok = facts_init(&w->facts[1]) && ok;
     w->resolved = malloc(sizeof(*w->resolved));
@@ -45,6 +46,7 @@ void witness_finish(struct witness *w)
     json_finish(&w->value);
     call_reader_finish(&w->reader);
     readings_finish(&w->readings);
+    readings_finish(&w->before);
     facts_finish(&w->facts[0]);
     facts_finish(&w->facts[1]);
     free(w->resolved);
@@ -146,18 +148,19 @@ static bool decide_call(struct witness *w, const struct candidate *c, struct dec
             1u << READING_FIELD_PATH; /* the other side, or what is asked, may look at paths */
         interest.component_count =
             0; /* what stands in directories is not looked through for each call that is tried */
-        if (readings_make(&w->readings, &w->reader.call, w->base, policy->arguments, policy->prefixes,
-                          &interest, READINGS_STILL) != READINGS_OK ||
+        struct readings *readings = s + 1 == w->space->side_count ? &w->readings : &w->before;
+        if (readings_make(readings, &w->reader.call, w->base, policy->arguments, policy->prefixes, &interest,
+                          READINGS_STILL) != READINGS_OK ||
             !facts_make(&w->facts[s], policy, &w->reader.call)) {
             return false;
         }
         bool here = !c->with_path;
-        for (size_t i = 0; i < w->readings.count && !here; i++) {
-            here = w->readings.list[i].kind == READING_PATH &&
-                   slice_eq(w->readings.list[i].path, buf_slice_of(&w->path));
+        for (size_t i = 0; i < readings->count && !here; i++) {
+            here = readings->list[i].kind == READING_PATH &&
+                   slice_eq(readings->list[i].path, buf_slice_of(&w->path));
         }
         *ret_has_path = here && (s == 0 || *ret_has_path);
-        ret_decisions[s] = policy_evaluate(policy, &w->facts[s], w->readings.list, w->readings.count, NULL);
+        ret_decisions[s] = policy_evaluate(policy, &w->facts[s], readings->list, readings->count, NULL);
     }
     return true;
 }

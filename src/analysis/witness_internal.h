@@ -21,7 +21,8 @@ struct witness {
     struct space *space;
     const struct path_base *base;
     struct call_reader reader;
-    struct readings readings;
+    struct readings readings; /* of the last side */
+    struct readings before;   /* of the one before it: what files the prefixes are is kept with each */
     struct facts facts[SIDES];
     struct json_doc value;
     struct path_resolved *resolved;

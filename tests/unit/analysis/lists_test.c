@@ -227,8 +227,44 @@ static void many_arguments(void)
     buf_finish(&new_text);
 }
 
+/* What a rule with a command, a host or a list takes is not excepted from a class: it takes some of its box only. */
+static void excepts_of_named_rules(void)
+{
+    static const char before[] =
+        "[{\"id\":\"rm\",\"effect\":\"deny\",\"reason\":\"no\",\"match\":{\"tool\":\"Bash\","
+        "\"commandPrefix\":\"rm\"}},"
+        "{\"id\":\"h\",\"effect\":\"deny\",\"reason\":\"no\",\"match\":{\"tool\":\"Bash\",\"host\":\"*.h."
+        "org\"}},"
+        "{\"id\":\"l\",\"effect\":\"deny\",\"reason\":\"no\",\"match\":{\"tool\":[\"Bash\",\"Sh\"],"
+        "\"pathPrefix\":"
+        "[\"/zz/x\",\"/zz/y\"]}},"
+        "{\"id\":\"c\",\"effect\":\"deny\",\"reason\":\"no\",\"match\":{\"channel\":\"C\"}},"
+        "{\"id\":\"all\",\"effect\":";
+    static const char *const effects[2] = {"\"require_approval\"", "\"auto_approve\""};
+    struct policy *policies[2];
+    struct path_base base = test_base();
+    struct diff diff;
+    for (size_t i = 0; i < 2; i++) {
+        struct buf text;
+        buf_init(&text, 4096);
+        buf_printf(&text, "%s%s,\"match\":{\"tool\":\"Bash\"}}]", before, effects[i]);
+        policies[i] = test_load(buf_slice_of(&text));
+        CHECK(policies[i] != NULL);
+        buf_finish(&text);
+    }
+    diff_init(&diff);
+    diff_find(policies[0], policies[1], &base, DIFF_EXCEPT, &diff);
+    CHECK(!diff.failed && diff.count == 1);
+    CHECK(diff.count == 1 && diff.list[0].weaker && diff.list[0].except_count == 1 &&
+          slice_is(diff.list[0].except[0], "{\"channel\":\"C\"}"));
+    diff_finish(&diff);
+    policy_destroy(policies[0]);
+    policy_destroy(policies[1]);
+}
+
 int main(void)
 {
+    excepts_of_named_rules();
     many_arguments();
     lists();
     defaults();
