@@ -326,6 +326,7 @@ static void finish(void *self)
     buf_finish(&r->notes);
     free(r->socket);
     free(r->state_dir);
+    free(r->surface);
     free(r);
 }
 
@@ -346,7 +347,7 @@ static const struct gate_door door = {
     .close = finish,
 };
 
-static struct remote *create(const struct broker_client_options *options)
+static struct remote *create(const struct broker_client_options *options, const char *surface)
 {
     struct remote *r = calloc(1, sizeof(*r));
     if (r == NULL) {
@@ -360,7 +361,8 @@ static struct remote *create(const struct broker_client_options *options)
     buf_init(&r->notes, FRAME_MOST);
     r->socket = strdup(options->socket);
     r->state_dir = strdup(options->state_dir != NULL ? options->state_dir : "");
-    if (r->socket == NULL || r->state_dir == NULL) {
+    r->surface = strdup(surface);
+    if (r->socket == NULL || r->state_dir == NULL || r->surface == NULL) {
         finish(r);
         return NULL;
     }
@@ -370,13 +372,12 @@ static struct remote *create(const struct broker_client_options *options)
 struct gate *broker_connect(const struct broker_client_options *options,
                             const struct gate_options *gate_options, struct buf *ret_error)
 {
-    struct remote *r = create(options);
+    struct remote *r = create(options, gate_options->surface);
     struct gate *gate = NULL;
     if (r == NULL) {
         buf_text(ret_error, "no memory");
         return NULL;
     }
-    r->surface = gate_options->surface;
     r->named = gate_options->server.ptr != NULL;
     r->unnamed_refused = gate_options->must_name_server;
     r->readings_flags = gate_options->readings_flags;
@@ -396,7 +397,6 @@ struct gate *broker_connect(const struct broker_client_options *options,
 
 static bool hello_only(struct remote *r, struct fields *ret_fields)
 {
-    r->surface = "";
     r->options.base = (struct path_base){.cwd = SLICE("/"), .home = SLICE("/")};
     r->fd = address_connect(r->socket);
     buf_reset(&r->out);
@@ -411,12 +411,11 @@ bool broker_answers(const char *socket, struct buf *ret_error)
 {
     const struct broker_client_options options = {.socket = socket,
                                                   .base = {.cwd = SLICE("/"), .home = SLICE("/")}};
-    struct remote *r = create(&options);
+    struct remote *r = create(&options, "");
     if (r == NULL) {
         buf_text(ret_error, "no memory");
         return false;
     }
-    r->surface = "";
     bool ok = remote_connect(r, ret_error);
     finish(r);
     return ok;
@@ -427,7 +426,7 @@ bool broker_answers(const char *socket, struct buf *ret_error)
 bool broker_vote(const char *socket, const struct vote *vote, struct buf *ret_json, struct buf *ret_error)
 {
     const struct broker_client_options options = {.socket = socket};
-    struct remote *r = create(&options);
+    struct remote *r = create(&options, "");
     struct fields fields;
     bool ok = false;
     if (r == NULL) {

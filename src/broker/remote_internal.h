@@ -15,8 +15,7 @@ struct ended {
 
 struct remote {
     struct broker_client_options options;
-    char *socket, *state_dir; /* kept */
-    const char *surface;
+    char *socket, *state_dir, *surface; /* its own copies: a connection is made anew long after */
     bool named, unnamed_refused, tells_refusals;
     unsigned readings_flags;
     void (*say)(const char *line);

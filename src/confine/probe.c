@@ -36,19 +36,21 @@ void probe_see(struct probe_seen *seen, const char *what, int why)
 /* "DEVICE:INODE:PATH", as the place is outside. */
 static bool try_place(const char *argument, struct probe_seen *seen)
 {
-    uintmax_t device = 0, inode = 0;
-    int at = 0;
+    char *end;
     struct stat st;
-    if (sscanf(argument, "%ju:%ju:%n", &device, &inode, &at) != 2 || at == 0) {
+    uintmax_t device = strtoumax(argument, &end, 10);
+    uintmax_t inode = *end == ':' ? strtoumax(end + 1, &end, 10) : 0;
+    if (inode == 0 || *end != ':') {
         probe_see(seen, "no such task", 0);
         return true;
     }
-    if (stat(argument + at, &st) != 0) {
-        probe_see(seen, argument + at, errno);
+    const char *path = end + 1;
+    if (stat(path, &st) != 0) {
+        probe_see(seen, path, errno);
         return false;
     }
     bool same = (uintmax_t)st.st_dev == device && (uintmax_t)st.st_ino == inode;
-    probe_see(seen, argument + at, 0);
+    probe_see(seen, path, 0);
     return same;
 }
 

@@ -69,6 +69,7 @@ def check_static(folder, plan):
     with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
         file.write("k" * 32)
     special = {"confine": ["confine", "--policy", policy, "--", "true"],
+               "confine-probe": ["doctor", "--confine", "--policy", policy, "--state", state],
                "webhook": ["notices", "add", "webhook", "https://example.org/", key, "--state", state]}
     for file in plan.get("targets", {}).values():
         if "{libexecdir}" not in file["destination"]:
