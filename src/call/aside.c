@@ -195,12 +195,9 @@ static bool glob_from(struct scratch *scratch, const struct origin *origin, stru
     return good || (scratch->fault == READINGS_OK ? call_no_memory(scratch) : false);
 }
 
-bool aside_glob(struct scratch *scratch, const struct origin *origin, struct starts *starts,
-                struct slice text)
+static bool glob_form(struct scratch *scratch, const struct origin *origin, struct starts *starts,
+                      struct slice text)
 {
-    if (text.len > LIMIT_PATH_BYTES || !path_has_glob(text)) {
-        return true;
-    }
     if (path_is_home(text) && scratch->base->home.len > 0) {
         struct path_start home = start_of(scratch->base->home);
         struct starts homes = {.list = &home, .count = 1};
@@ -209,6 +206,32 @@ bool aside_glob(struct scratch *scratch, const struct origin *origin, struct sta
         }
     }
     return origin->home_only || glob_from(scratch, origin, starts, text);
+}
+
+/* A normal form of a text with wildcards, if it is another text. */
+static bool glob_normal_form(struct scratch *scratch, const struct origin *origin, struct starts *starts,
+                             struct slice text, enum path_normal normal)
+{
+    struct slice form;
+    if (!path_normal_form(scratch->unicode, text, normal, &form) || form.len > LIMIT_PATH_BYTES) {
+        return true;
+    }
+    form = arena_copy(&scratch->out->arena, form);
+    if (form.ptr == NULL) {
+        return call_no_memory(scratch);
+    }
+    return call_spend(scratch, text.len * 2) && glob_form(scratch, origin, starts, form);
+}
+
+bool aside_glob(struct scratch *scratch, const struct origin *origin, struct starts *starts,
+                struct slice text)
+{
+    if (text.len > LIMIT_PATH_BYTES || !path_has_glob(text)) {
+        return true;
+    }
+    return glob_form(scratch, origin, starts, text) &&
+           (path_is_ascii(text) || (glob_normal_form(scratch, origin, starts, text, PATH_NORMAL_NFC) &&
+                                    glob_normal_form(scratch, origin, starts, text, PATH_NORMAL_NFD)));
 }
 
 /* ---- The variants of one text ---- */
@@ -236,14 +259,31 @@ static size_t strip(struct slice text, struct slice bare[BARE_MOST])
     return count;
 }
 
+static bool add_uri_glob(struct scratch *scratch, const struct origin *origin, struct starts *starts,
+                         struct slice text)
+{
+    buf_reset(&scratch->uri);
+    enum path_uri uri = path_decode_uri(text, &scratch->uri);
+    if (!buf_ok(&scratch->uri)) {
+        return call_no_memory(scratch);
+    }
+    if (uri != PATH_URI_OK) {
+        return true;
+    }
+    struct slice path = arena_copy(&scratch->out->arena, buf_slice_of(&scratch->uri));
+    return path.ptr == NULL ? call_no_memory(scratch) : aside_glob(scratch, origin, starts, path);
+}
+
 static bool add_globs(struct scratch *scratch, const struct origin *origin, struct slice text)
 {
     struct starts *starts;
-    if (!path_has_glob(text)) {
+    bool uri = path_is_uri(text);
+    if (!uri && !path_has_glob(text)) {
         return true;
     }
     bool joins = scratch->directories.count > 0 && text.ptr[0] != '/';
-    return starts_of_call(scratch, &starts) && aside_glob(scratch, origin, starts, text) &&
+    return starts_of_call(scratch, &starts) && (!uri || add_uri_glob(scratch, origin, starts, text)) &&
+           aside_glob(scratch, origin, starts, text) &&
            (!joins || aside_glob(scratch, origin, &scratch->directories, text));
 }
 

@@ -38,6 +38,15 @@ bool sink_append(struct scratch *scratch, struct sink *sink, struct reading read
     return true;
 }
 
+/* Whether a path that is read aside was found for a later string, as path arguments were read: these are read before
+ * the other strings, and the first string that names it has it. */
+static bool comes_earlier(const struct scratch *scratch, const struct sink *sink,
+                          const struct text_slot *slot, const struct reading *reading)
+{
+    return sink == &scratch->aside && slot->index < scratch->aside_split &&
+           reading->value < sink->list[slot->index].value;
+}
+
 bool sink_add_path(struct scratch *scratch, struct sink *sink, struct reading reading,
                    struct text_slot **ret_slot)
 {
@@ -45,6 +54,11 @@ bool sink_add_path(struct scratch *scratch, struct sink *sink, struct reading re
     struct text_slot *slot = set_add(&sink->set, scratch->seed, &scratch->out->arena, reading.path, &is_new);
     if (slot == NULL) {
         return call_no_memory(scratch);
+    }
+    if (!is_new && comes_earlier(scratch, sink, slot, &reading)) {
+        sink->list[slot->index].kind = READING_NO_PATH;
+        *slot = (struct text_slot){.generation = slot->generation, .hash = slot->hash, .text = slot->text};
+        is_new = true;
     }
     if (is_new) {
         slot->index = (uint32_t)sink->count;
@@ -291,13 +305,12 @@ static bool add_place(struct scratch *scratch, const struct origin *origin, stru
 static bool resolve_on(struct scratch *scratch, const struct path_start *start, struct slice text)
 {
     struct path_resolved *place = scratch->workspace;
-    if (!start->readable) {
+    if (path_is_here(text)) { /* the start itself may be a link, whose name counts wherever it leads */
+        path_resolve(place, start->text, text, PATH_KERNEL);
+    } else if (!start->readable) {
         place->readable = false;
         place->link_len = 0;
         return true;
-    }
-    if (path_is_here(text)) { /* the start itself may be a link, whose name counts */
-        path_resolve(place, start->text, text, PATH_KERNEL);
     } else {
         path_resolve_on(place, start, text);
     }
@@ -337,7 +350,12 @@ static bool add_absolute(struct scratch *scratch, const struct origin *origin, s
     return add_from(scratch, origin, reading, &scratch->top, text);
 }
 
-/* Whether a start holds an entry that is named `~`. */
+static bool may_be_there(const struct path_resolved *place)
+{
+    return !place->readable || place->exists || place->link_len > 0;
+}
+
+/* Whether a start holds an entry that is named `~`, in either way to take its `..`; where it cannot be told, it does. */
 static bool holds_tilde(struct scratch *scratch, struct path_start *start, bool *ret_holds)
 {
     struct path_resolved *place = scratch->workspace;
@@ -348,8 +366,13 @@ static bool holds_tilde(struct scratch *scratch, struct path_start *start, bool 
     if (!start_walk(scratch, start) || !resolve_on(scratch, start, SLICE("~"))) {
         return false;
     }
-    *ret_holds = !place->readable || place->exists || place->link_len > 0;
-    return true;
+    *ret_holds = may_be_there(place);
+    if (*ret_holds || !start->dotdot || start->links == 0) {
+        return true;
+    }
+    path_resolve(place, start->text, SLICE("~"), PATH_TEXTUAL);
+    *ret_holds = may_be_there(place);
+    return call_spend(scratch, place->work);
 }
 
 static bool add_relative(struct scratch *scratch, const struct origin *origin, struct reading reading,

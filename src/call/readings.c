@@ -221,6 +221,7 @@ static void begin_name(struct scratch *scratch, size_t name)
     scratch->strings = 0;
     scratch->sure_paths = scratch->sure_commands = scratch->sure_hosts = false;
     scratch->item_count = 0;
+    scratch->aside_split = 0;
     sink_clear(&scratch->paths);
     sink_clear(&scratch->hosts);
     sink_clear(&scratch->aside);
@@ -299,6 +300,9 @@ static bool append_aside(struct scratch *scratch)
                                      string_of(&aside->list[first]) <= string_of(&aside->list[second]));
         struct reading reading = aside->list[one ? first++ : second++];
         bool host = reading.host_kind != READING_NO_HOST;
+        if (!host && reading.kind == READING_NO_PATH) { /* an earlier string names it as well */
+            continue;
+        }
         if (alone && !host && scratch->hosts.set.used == 0 && !scratch->hosts.unreadable &&
             set_find(&scratch->paths.set, scratch->seed, reading.path) != NULL) {
             continue;

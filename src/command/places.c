@@ -55,11 +55,13 @@ void command_guesses_start(struct command_places *places, const struct command *
     places->opaque = true;
 }
 
-/* Whether a word is walked for places: the first only where it is a path. */
+/* Whether a word is walked for places: the first only where it is a path. What is searched for is none, unless it is
+ * opaque: it may become several words, of which the second is a file. */
 static bool is_walked(const struct command_places *places, uint32_t index, const struct command_word *word)
 {
     bool opaque = (word->flags & COMMAND_WORD_OPAQUE) != 0;
-    if (opaque != places->opaque || word->text.len == 0 || (index > 0 && index == places->skipped)) {
+    bool searched = index > 0 && index == places->skipped && !opaque;
+    if (opaque != places->opaque || word->text.len == 0 || searched) {
         return false;
     }
     return index > 0 || memchr(word->text.ptr, '/', word->text.len) != NULL;

@@ -37,7 +37,7 @@ class _Aside:
         self.out = []
 
     def _folders(self):
-        """The directories that are path arguments of the call, as starts for others."""
+        """The directories that the call's own paths name, as starts for others."""
         out = []
         for leaf in self.maker.walk.leaves:
             if leaf.node.kind == "string":
@@ -45,23 +45,24 @@ class _Aside:
         return out
 
     def _folders_of(self, leaf, text):
-        out = []
-        if is_path_argument(leaf, text):
-            for form in self.all_forms(text):
+        out, uri = [], forms.starts_as_uri(text)
+        if is_path_argument(leaf, text) or uri is not None:
+            for form in self.all_forms(text) if is_path_argument(leaf, text) else self.uri_forms(uri):
                 out += [path for path in forms.canonical_of(form) if path != UNREADABLE and canonical.is_directory(path)]
         for item in inputs.array_of_strings(text):
             out += self._folders_of(leaf, item.value)
         return out
 
     def all_forms(self, text):
-        """The forms of a text, and what it leads to as a file URI."""
-        out, uri = forms.anchored(text, self.maker.starts, self.world.home), forms.starts_as_uri(text)
-        if uri is not None:
-            try:
-                out.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
-            except canonical.Unreadable:
-                pass
-        return out
+        """What a text leads to as a file URI, and its forms."""
+        return self.uri_forms(forms.starts_as_uri(text)) + forms.anchored(text, self.maker.starts, self.world.home)
+
+    @staticmethod
+    def uri_forms(uri):
+        try:
+            return forms.of_uri(uri) if uri is not None else []
+        except canonical.Unreadable:
+            return []
 
     def make(self):
         for leaf in self.maker.walk.leaves:
@@ -91,18 +92,18 @@ class _Aside:
         if is_path_argument(leaf, text):
             self.path_argument(leaf, text)
         elif not leaf.is_command and not leaf.is_url and self.counts(text, leaf.under):
-            self.texts([text], True)
+            self.other(text)
         if self.json_counts(leaf):
             for under, inner in inputs.inside_json(text, leaf.under):
                 if self.counts(inner, under):
-                    self.texts([inner], True)
+                    self.other(inner)
                 self.inner_host(inner)
         prose = any(names.has_word(name, names.NO_PLACE_WORDS) for name in leaf.under)
         if not prose and ("\n" in text or text.startswith("***")):
             for line in text.split("\n"):
                 for header in HEADERS:
                     if line.startswith(header) and len(line) > len(header):
-                        self.texts([line[len(header):]], True)
+                        self.other(line[len(header):])
         self.hosts_of(leaf, text)
 
     def json_counts(self, leaf):
@@ -129,45 +130,36 @@ class _Aside:
     # --- paths
 
     def path_argument(self, leaf, text):
-        found = forms.anchored(text, self.maker.starts, self.world.home)
-        for form in found:
-            if form.aside:
-                self.form(form)
-        others = forms.trimmed(text)
-        filled = forms.filled(text, self.world)
-        self.texts([text], False)
-        self.texts(others + ([filled] if filled is not None else []), True)
         tool = names.ascii_lower(self.maker.call.tool)
-        if leaf.is_base or tool in NO_TREE_TOOLS or \
-                self.maker.mine.takes_away("tree", leaf.under[0]):
-            return
-        for each in [text] + others + ([filled] if filled is not None else []):
-            for form in self.all_forms(each) + self.joined(each):
-                self.folder(form)
+        below = not (leaf.is_base or tool in NO_TREE_TOOLS or self.maker.mine.takes_away("tree", leaf.under[0]))
+        for form in self.all_forms(text):
+            self.form(form, form.aside, below)
+        self.elsewhere(text, below)
+        filled = forms.filled(text, self.world)
+        if filled is not None:
+            self.text(filled, below)
+        for each in forms.trimmed(text):
+            self.text(each, below)
 
-    def folder(self, form):
-        """An existing directory is a tree."""
-        for path in forms.canonical_of(form):
-            if path != UNREADABLE and canonical.is_directory(path):
-                for each in self.maker.tree(path, self.files.spellings(path)):
-                    self.path(each)
+    def other(self, text):
+        """A string that is no argument of its own."""
+        for each in [text] + forms.trimmed(text):
+            self.text(each, False)
 
-    def texts(self, texts, plain):
-        """Each text by all its forms (`plain`: these themselves too), joined to the call's directories, as links, and by what
-        its wildcards stand for."""
-        for text in texts + ([each for one in texts for each in forms.trimmed(one)] if plain else []):
-            found = self.all_forms(text) if plain else forms.anchored(text, self.maker.starts, self.world.home)
-            joined = self.joined(text)
-            for form in (found if plain else []) + joined:
-                self.form(form)
-            for form in found + joined:
-                if not form.readable:
-                    continue
-                for path in canonical.as_link(form.text()):
+    def text(self, text, below):
+        for form in self.all_forms(text):
+            self.form(form, True, below)
+        self.elsewhere(text, below)
+
+    def elsewhere(self, text, below):
+        """A text joined to the call's directories, and what its wildcards stand for."""
+        joined = self.joined(text)
+        for form in joined:
+            self.form(form, True, below)
+        for form in self.all_forms(text) + joined:
+            if form.readable and trees.has_wildcards(form.rest):
+                for path in places.expanded(form, self.files, self.maker.budget):
                     self.path(path)
-                if trees.has_wildcards(form.rest):
-                    for path in places.expanded(form, self.files, self.maker.budget):
-                        self.path(path)
 
     def joined(self, text):
         """A relative text from the directories of the call."""
@@ -176,8 +168,16 @@ class _Aside:
         return [form for form in forms.anchored(text, self.folders, self.world.home)
                 if form.readable and form.base in self.folders]
 
-    def form(self, form):
-        for path in forms.canonical_of(form):
-            if path != UNREADABLE:
-                for each in self.files.spellings(path):
+    def form(self, form, counts, below):
+        """`counts`: the path itself, not only the name of a link that leads there; `below`: an existing directory is a tree."""
+        for link, path in forms.ways_of(form):
+            if link is not None:
+                self.path(link)
+            if path == UNREADABLE:
+                continue
+            spellings = self.files.spellings(path)
+            for each in spellings if counts else []:
+                self.path(each)
+            if below and canonical.is_directory(path):
+                for each in self.maker.tree(path, spellings):
                     self.path(each)

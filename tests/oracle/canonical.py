@@ -134,20 +134,30 @@ def is_directory(path):
         return False
 
 
+def _link(text):
+    """The name of the link that the last component of a text is, or None."""
+    above, _, name = text.rpartition(b"/")
+    if name in (b"", b".", b".."):
+        return None
+    try:
+        here = joined(kernel(above or b"/"), b"/" + name)
+        return here if stat.S_ISLNK(status(here).st_mode) else None
+    except (Unreadable, OSError, ValueError):
+        return None
+
+
+def ways(path):
+    """The two readings of an absolute text, textual first: (the link's own name if its last component is one, else None; the
+    path, None for an unreadable one)."""
+    return list(zip((_link(textual(path)), _link(path.rstrip(b"/"))), both(path)))
+
+
 def as_link(path):
-    """The two readings of an absolute text whose last component is a link, as that link's own name; none if it is no
-    link."""
+    """The names of the links that the last component of a text is, each once."""
     out = []
-    for text in (textual(path), path.rstrip(b"/")):
-        above, _, name = text.rpartition(b"/")
-        if name in (b"", b".", b".."):
-            continue
-        try:
-            here = joined(kernel(above or b"/"), b"/" + name)
-            if stat.S_ISLNK(status(here).st_mode) and here not in out:
-                out.append(here)
-        except (Unreadable, OSError, ValueError):
-            continue
+    for link, _ in ways(path):
+        if link is not None and link not in out:
+            out.append(link)
     return out
 
 

@@ -88,7 +88,7 @@ def anchored(text, starts, home, others=()):
             if start is None:
                 out.append(Anchored(None, None))
                 continue
-            aside = is_home(each) and not canonical.exists(start + b"/~")
+            aside = is_home(each) and not may_hold(start, b"~")
             out.append(Anchored(start, raw, aside))
     for each in variants(text):
         if is_home(each) and fits(each.encode("utf-8")):
@@ -99,11 +99,39 @@ def anchored(text, starts, home, others=()):
     return out
 
 
+def may_hold(start, name):
+    """Whether a directory has such an entry, in either way to take its `..`; where that cannot be told, it may."""
+    for text in (canonical.textual(start), start):
+        try:
+            if canonical.exists(canonical.joined(canonical.kernel(text), b"/" + name)):
+                return True
+        except canonical.Unreadable:
+            return True
+    return False
+
+
+def of_uri(uri):
+    """The forms of a file: URI: its path, NFC, NFD. Raises Unreadable."""
+    raw = canonical.from_uri(uri.encode("utf-8"))
+    try:
+        found = [each.encode("utf-8") for each in variants(raw.decode("utf-8"))]
+    except UnicodeDecodeError:
+        found = [raw]  # no text has such bytes
+    return [Anchored(b"/", each) if fits(each) else Anchored(None, None) for each in found]
+
+
 def canonical_of(form):
     """The two readings of one form, UNREADABLE where it has none."""
     if not form.readable:
         return [UNREADABLE]
     return [UNREADABLE if path is None else path for path in canonical.both(form.text())]
+
+
+def ways_of(form):
+    """The same, each behind the name of the link that leads there, or None."""
+    if not form.readable:
+        return [(None, UNREADABLE)]
+    return [(link, UNREADABLE if path is None else path) for link, path in canonical.ways(form.text())]
 
 
 def filled(text, world):

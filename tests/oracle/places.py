@@ -136,17 +136,17 @@ class Places:
             uri = forms.starts_as_uri(text)
             if uri is not None:
                 try:
-                    found.append(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))))
+                    found += forms.of_uri(uri)
                 except canonical.Unreadable:
                     out.append((forms.UNREADABLE, False))
         for form in found:
-            for path in forms.canonical_of(form):
+            for link, path in forms.ways_of(form):
+                if link is not None:
+                    out.append((link, True))
                 if path == forms.UNREADABLE:
                     out.append((path, form.aside))
                 else:
                     out += [(each, form.aside) for each in self.files.spellings(path)]
-            if form.readable:
-                out += [(path, True) for path in canonical.as_link(form.text())]
         return out
 
     def fill(self, texts):
@@ -192,9 +192,14 @@ class Places:
     # --- read aside
 
     def aside_paths(self, command, budget):
-        """[(path, known word)] in order: the places of known words, trees, and what else may be a place."""
-        out = [(path, not aside) for path, aside in command.places]
-        out += [(path, True) for path in self.trees_of(command, budget)]
+        """[(path, known word)] in order: the places of known words, what these mean besides, with trees, and what else may
+        be a place."""
+        out = [(path, True) for path, aside in command.places if not aside]
+        tree = self.tree_of(command, budget)
+        for path, aside in command.places:
+            out += [(path, False)] if aside else []
+            out += [(each, True) for each in tree(path)]
+        out += [(path, True) for path in self.tree_here(command, tree)]
         for text, tilde in self.may_be(command):
             for piece in pieces(text):
                 for path, _ in self.of_text(piece, tilde and piece.startswith("~"), command.starts):
@@ -240,29 +245,30 @@ class Places:
                 out += expanded(form, self.files, budget)
         return out
 
-    def trees_of(self, command, budget):
-        if not command.words:
-            return []
-        name = commands.basename(command.words[0])
-        if name not in GOES_BELOW:
-            return []
+    def tree_of(self, command, budget):
+        """A function of a path: what of the tree there a command goes through."""
+        name = commands.basename(command.words[0]) if command.words else ""
+        hidden = hidden_too(name, [word.value for word in command.all_words[1:] if option(word)])
+
+        def tree(path):
+            if name not in GOES_BELOW or path == forms.UNREADABLE:
+                return []
+            return self.files.below([path]) + ([] if name in NAMES_ONLY else trees.entries(
+                path, self.files, lambda name: True, budget, hidden))
+        return tree
+
+    def tree_here(self, command, tree):
+        """The working directory, where a command goes through that, from every start."""
+        out = []
+        name = commands.basename(command.words[0]) if command.words else ""
         options = [word.value for word in command.all_words[1:] if option(word)]
-        hidden = hidden_too(name, options)
-        roots, out = [path for path, _ in command.places], []
-        if self.starts_here(name, command, options):
-            for start in command.starts:
-                if start is not None:
-                    roots += [path for path in forms.canonical_of(forms.Anchored(start, b""))]
-                    roots += [each for path in roots[-2:] if path != forms.UNREADABLE
-                              for each in self.files.spellings(path)]
-                    out += canonical.as_link(start + b"/")
-        for path in roots:
-            if path == forms.UNREADABLE:
-                continue
-            out.append(path)
-            out += self.files.below([path])
-            if name not in NAMES_ONLY:
-                out += trees.entries(path, self.files, lambda name: True, budget, hidden)
+        if name not in GOES_BELOW or not self.starts_here(name, command, options):
+            return out
+        for start in command.starts:
+            for link, path in forms.ways_of(forms.Anchored(start, b"")) if start is not None else []:
+                out += [link] if link is not None else []
+                for each in self.files.spellings(path) if path != forms.UNREADABLE else []:
+                    out += [each] + tree(each)
         return out
 
     def starts_here(self, name, command, options):

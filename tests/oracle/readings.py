@@ -102,7 +102,8 @@ class Maker:
         stays = leaf.is_base or not leaf.sure and uri is None
         if uri is not None:
             try:
-                self._form(forms.Anchored(b"/", canonical.from_uri(uri.encode("utf-8"))), leaf.is_tree, stays)
+                for form in forms.of_uri(uri):
+                    self._form(form, leaf.is_tree, stays)
             except canonical.Unreadable:
                 self._add(UNREADABLE, stays)
         if leaf.is_path and (uri is not None or not leaf.is_uri):
