@@ -176,10 +176,10 @@ bool walk_array_text(struct scratch *scratch, struct slice text, unsigned level,
 /* ---- What the call's own arguments name ---- */
 
 /* Notes that the call has a path, so that it has no reading without one. A base leaves that open, and so does what
- * only a workspace file calls a path: an agent that could take a reading away could loosen. */
-static void note_path(struct scratch *scratch, uint32_t context, bool uri)
+ * only a workspace file calls a path: an agent that could take a reading away could loosen. So does a URI behind white
+ * space that only some readers take away, where nothing but a URI is a path. */
+static void note_path(struct scratch *scratch, uint32_t context, bool sure)
 {
-    bool sure = uri || (context & CONTEXT_SURE_PATH) != 0;
     scratch->sure_paths = scratch->sure_paths || (sure && (context & CONTEXT_BASE) == 0);
 }
 
@@ -191,7 +191,9 @@ static bool take_path(struct scratch *scratch, struct slice text, uint32_t conte
     if ((!uri && !plain) || (scratch->flags & READINGS_REMOTE) != 0) {
         return true;
     }
-    note_path(scratch, context, uri);
+    bool sure = (uri && path_is_uri_to_all(text)) ||
+                (context & (CONTEXT_SURE_PATH | CONTEXT_URI)) == CONTEXT_SURE_PATH;
+    note_path(scratch, context, sure);
     if (!call_count_string(scratch)) {
         return false;
     }
@@ -278,7 +280,7 @@ static bool take_other(struct scratch *scratch, uint32_t context, uint32_t value
 {
     const struct origin origin = {.value = value, .to = &scratch->paths};
     if ((context & CONTEXT_PATH) != 0) {
-        note_path(scratch, context, false);
+        note_path(scratch, context, (context & CONTEXT_SURE_PATH) != 0);
         if (scratch->needs.paths && !places_add_unreadable(scratch, &origin)) {
             return false;
         }

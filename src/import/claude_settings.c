@@ -286,7 +286,8 @@ static void import_files(struct importer *im, const struct settings_file *files,
 
 static const char *const notes = "A command is compared by its words; behind an assignment none is allowed "
                                  "by a rule, and one that cannot be read\n"
-                                 "is asked about where a rule denies or asks about commands.\n"
+                                 "is asked about where a rule denies or asks about commands. A * does not "
+                                 "reach from one command into the next.\n"
                                  "A call that no rule matches is allowed by no rule: a hook leaves it to "
                                  "Claude Code, which goes on as before.\n"
                                  "Paths are compared byte for byte, as the places that they lead to.\n";

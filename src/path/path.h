@@ -82,6 +82,9 @@ bool path_has_component(struct slice path, struct slice pattern);
 /* Whether a string begins with `file:`: in any case, white space before it ignored. */
 bool path_is_uri(struct slice text);
 
+/* Whether it does to every reader: behind ASCII's spaces and control characters only. */
+bool path_is_uri_to_all(struct slice text);
+
 /* Decodes a `file:` URI and appends the path. A failure of ret_path gives PATH_URI_UNREADABLE. */
 enum path_uri {
     PATH_URI_NONE,       /* does not begin with `file:` */

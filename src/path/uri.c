@@ -46,6 +46,14 @@ bool path_is_uri(struct slice text)
     return after_scheme(text, &exact).ptr != NULL;
 }
 
+bool path_is_uri_to_all(struct slice text)
+{
+    while (text.len > 0 && (unsigned char)text.ptr[0] <= ' ') {
+        text = slice_from(text, 1);
+    }
+    return path_space_before(text) == 0 && path_is_uri(text);
+}
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9') {

@@ -94,7 +94,9 @@ def command_matches(pattern, command):
     if "*" not in pattern:
         return command == pattern
     if OPERATORS.search(command) and not OPERATORS.search(pattern):
-        return False  # each command of a compound one is compared by itself: no * reaches over an operator
+        # Claude Code lets a deny or an ask reach over operators, by comparing the whole text as well. That is not carried over,
+        # and said so (callgate(1), the report): the rule that would be left denies every command that begins so.
+        return False
     regex = ".*".join(re.escape(part) for part in pattern.split("*"))
     if pattern.endswith(" *") and pattern.count("*") == 1:
         regex = regex[:-len(re.escape(" ") + ".*")] + "(?: .*)?"

@@ -99,7 +99,9 @@ class Maker:
         uri = forms.starts_as_uri(text)
         if uri is not None or leaf.is_path and not leaf.is_uri:
             self.count()
-        stays = leaf.is_base or not leaf.sure and uri is None
+        # Behind white space beyond ASCII it is a URI to some readers alone.
+        to_all = uri is not None and text[:len(text) - len(uri)].strip("".join(map(chr, range(33)))) == ""
+        stays = leaf.is_base or not to_all and (not leaf.sure or leaf.is_uri)
         if uri is not None:
             try:
                 for form in forms.of_uri(uri):
