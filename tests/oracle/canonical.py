@@ -170,6 +170,15 @@ def identity(path):
     return (found.st_dev, found.st_ino)
 
 
+def identity_behind(path):
+    """The same of what a link leads to: a prefix may have become one since the load."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return (found.st_dev, found.st_ino)
+
+
 def is_under(path, prefix):
     return prefix == b"/" or path == prefix or path.startswith(prefix + b"/")
 

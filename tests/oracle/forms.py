@@ -164,7 +164,7 @@ class Files:
         self.hosts = {arm.host for rule in policy.rules for arm in rule.arms if arm.host is not None}
         for rule in policy.rules:
             for prefix, first in rule.prefixes():
-                known = self.prefixes.setdefault(prefix, {canonical.identity(prefix)} - {None})
+                known = self.prefixes.setdefault(prefix, {canonical.identity_behind(prefix)} - {None})
                 known |= {first} - {None}
             for component in rule.components():
                 if component not in self.components:

@@ -185,6 +185,7 @@ class Places:
             if not forms.fits(raw):
                 found = [None]
         for each in found:
+            each = each if each is not None and forms.fits(each) else None
             if each not in starts:
                 starts.append(each)
         return known

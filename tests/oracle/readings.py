@@ -45,7 +45,8 @@ class Maker:
             return [None]
         if raw.startswith(b"/"):
             return [raw]
-        return [each + b"/" + raw for each in [self.world.cwd] + self.world.roots]
+        joined = [each + b"/" + raw for each in [self.world.cwd] + self.world.roots]
+        return [each if forms.fits(each) else None for each in joined]
 
     def command_starts(self):
         out = list(self.starts)
@@ -56,7 +57,8 @@ class Maker:
     def _meant(self, text):
         """The directory that a text means besides, below home or as a file: URI."""
         if forms.is_home(text):
-            return [self.world.home + text[1:].encode("utf-8")]
+            home = self.world.home + text[1:].encode("utf-8")
+            return [home if forms.fits(home) else None]
         uri = forms.starts_as_uri(text)
         try:
             return [canonical.from_uri(uri.encode("utf-8"))] if uri is not None else []
