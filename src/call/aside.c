@@ -339,17 +339,17 @@ static const struct slice patch_headers[] = {
     {"--- a/", 6},
 };
 
+/* What stands behind a header: the whole line, because some appliers take it so, and what is in front of a tab. */
 static bool add_patch_line(struct scratch *scratch, uint32_t value, struct slice line)
 {
     for (size_t i = 0; i < sizeof(patch_headers) / sizeof(*patch_headers); i++) {
         if (slice_starts_with(line, patch_headers[i])) {
             line = slice_from(line, patch_headers[i].len);
-            const char *tab = memchr(line.ptr, '\t', line.len); /* a time may stand behind it */
-            line.len = tab == NULL ? line.len : (size_t)(tab - line.ptr);
-            while (line.len > 0 && line.ptr[line.len - 1] == '\r') {
-                line.len--;
-            }
-            return line.len == 0 || add_variants(scratch, 0, value, line, false);
+            const char *tab = line.len == 0 ? NULL : memchr(line.ptr, '\t', line.len);
+            struct slice name = {line.ptr,
+                                 tab == NULL ? 0 : (size_t)(tab - line.ptr)}; /* a time may follow */
+            return (line.len == 0 || add_variants(scratch, 0, value, line, false)) &&
+                   (name.len == 0 || add_variants(scratch, 0, value, name, false));
         }
     }
     return true;

@@ -104,6 +104,9 @@ class _Aside:
                 for header in HEADERS:
                     if line.startswith(header) and len(line) > len(header):
                         self.other(line[len(header):])
+                        name, tab, _ = line[len(header):].partition("\t")
+                        if tab and name:
+                            self.other(name)
         self.hosts_of(leaf, text)
 
     def json_counts(self, leaf):
