@@ -13,7 +13,7 @@ def parse(text):
     """HOST to its one form: a lower-case name, an IPv4 address, or 'ipv6:' and 32 digits; None if it is none."""
     if text.startswith("[") and text.endswith("]"):
         return _version_6(text[1:-1])
-    if not NAME.match(text) or len(text) > 253:
+    if not NAME.match(text) or len(text.removesuffix(".")) > 253:
         return None
     if ADDRESS.match(text):
         return text if all(int(part) <= 255 for part in text.split(".")) else None
