@@ -78,21 +78,20 @@ static size_t skip_digits(struct slice text, size_t at)
 }
 
 /* Whether a text is a number as servers' languages read one: a sign, digits with single `_` between digits, a fraction,
- * an exponent. */
+ * an exponent. On one side of the point there may be no digits. */
 static bool is_number(struct slice text)
 {
     size_t at = text.len != 0 && (text.ptr[0] == '+' || text.ptr[0] == '-');
     size_t end = skip_digits(text, at);
-    if (end == at) {
-        return false;
-    }
+    bool digits = end > at;
     at = end;
     if (at < text.len && text.ptr[at] == '.') {
         end = skip_digits(text, at + 1);
-        if (end == at + 1) {
-            return false;
-        }
+        digits = digits || end > at + 1;
         at = end;
+    }
+    if (!digits) {
+        return false;
     }
     if (at < text.len && (text.ptr[at] == 'e' || text.ptr[at] == 'E')) {
         bool sign = at + 1 < text.len && (text.ptr[at + 1] == '+' || text.ptr[at + 1] == '-');
@@ -109,7 +108,13 @@ static bool is_number(struct slice text)
 static const struct json_options text_options = {.max_depth = LIMIT_JSON_DEPTH,
                                                  .max_bytes = LIMIT_MESSAGE_BYTES};
 
-/* Appends such a number as JSON spells it, without the sign `+`, `_` and zeros at its start. */
+static bool is_digit_at(struct slice text, size_t at)
+{
+    return at < text.len && text.ptr[at] >= '0' && text.ptr[at] <= '9';
+}
+
+/* Appends such a number as JSON spells it, without the sign `+`, `_` and zeros at its start, with digits on both sides of
+ * its point. */
 static bool spell_number(struct buf *buf, struct slice text)
 {
     size_t at = 0;
@@ -121,8 +126,11 @@ static bool spell_number(struct buf *buf, struct slice text)
            ((text.ptr[at + 1] >= '0' && text.ptr[at + 1] <= '9') || text.ptr[at + 1] == '_')) {
         at++;
     }
+    if (at < text.len && text.ptr[at] == '.') {
+        buf_byte(buf, '0');
+    }
     for (; at < text.len; at++) {
-        if (text.ptr[at] != '_') {
+        if (text.ptr[at] != '_' && !(text.ptr[at] == '.' && !is_digit_at(text, at + 1))) {
             buf_byte(buf, text.ptr[at]);
         }
     }

@@ -205,21 +205,19 @@ class Maker:
         return out
 
     def of_commands(self, found, maker):
-        out = []
-        for command in found:
-            inner = commands.inside(command) if not command.unreadable else []
-            for each in inner:
-                if not each.unreadable:
-                    maker.own(each)
-            for each in [command] + inner:
-                if each is not command:
-                    out.append(Reading(None, each, None, True))
-                    if each.fewer:
-                        continue  # it acts where the command that it is acts
-                out += [Reading(path, each, None, True) for path, known in maker.aside_paths(each, self.budget)
-                        if known or path != UNREADABLE]
-                out += [Reading(None, each, host, True) for host, known in maker.aside_hosts(each)
-                        if known or host != UNREADABLE]
+        out, inner = [], [each for command in found if not command.unreadable for each in commands.inside(command)]
+        for each in inner:
+            if not each.unreadable:
+                maker.own(each)
+        for at, each in enumerate(found + inner):
+            if at >= len(found):
+                out.append(Reading(None, each, None, True))
+                if each.fewer:
+                    continue  # it acts where the command that it is acts
+            out += [Reading(path, each, None, True) for path, known in maker.aside_paths(each, self.budget)
+                    if known or path != UNREADABLE]
+            out += [Reading(None, each, host, True) for host, known in maker.aside_hosts(each)
+                    if known or host != UNREADABLE]
         return out
 
 

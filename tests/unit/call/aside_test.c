@@ -69,7 +69,8 @@ static void json_and_patches(void)
     READ("{\"content\":\"{\\\"dir\\\":\\\"b\\\"}\"}", "-");
     READ("{\"patch\":\"*** Begin Patch\\n*** Update File: a\\n@@\\n-x/y\\n*** Move to: b/c\\n\"}",
          "- | #/a #/b/c");
-    READ("{\"diff\":\"--- a/x y\\t2020\\r\\n+++ b/z\\r\\n\"}", "- | #/x y\t2020\r #/x y\t2020 #/x y #/z\r #/z");
+    READ("{\"diff\":\"--- a/x y\\t2020\\r\\n+++ b/z\\r\\n\"}",
+         "- | #/x y\t2020\r #/x y\t2020 #/x y #/z\r #/z");
     READ("{\"text\":\"*** Add File: a\\n\"}", "-");
 }
 
