@@ -1,7 +1,8 @@
 /* Permission lists of coding agents' settings as a policy document, and what of them cannot be one.
  *
  * Nothing becomes wider: what can't be said exactly becomes a rule that covers more of a deny or an ask, less
- * of an allow, or stays out, and the report says which. Owns nothing of its caller's. */
+ * of an allow, or stays out, and the report says which. One thing is not carried over: a `*` inside a deny or an ask
+ * of Claude Code also reaches from one command of a text into the next. Owns nothing of its caller's. */
 #ifndef IMPORT_IMPORT_H
 #define IMPORT_IMPORT_H
 
