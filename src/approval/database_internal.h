@@ -17,6 +17,7 @@ struct sqlite3_stmt;
 
 struct database {
     struct sqlite3 *connection;
+    int dir; /* its directory, whose lock is the turn of those that wait for the database's */
     struct sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     bool open_transaction;
     bool spoilt; /* a change of this transaction failed: it cannot be committed */

@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "journal/journal.h"
 
 static bool fail(struct journal_file *file, struct buf *error, const char *what, int number)
@@ -111,28 +111,6 @@ void journal_file_close(struct journal_file *file)
 {
     close_one(&file->fd);
     close_one(&file->dir);
-}
-
-/* 0, or an error number. */
-static int lock_within(int fd, int operation, int64_t wait_ms)
-{
-    const uint64_t until = clock_mono_ns() + (uint64_t)wait_ms * 1000000u;
-    struct timespec pause = {.tv_nsec = 20000};
-    for (;;) {
-        if (flock(fd, operation | LOCK_NB) == 0) {
-            return 0;
-        }
-        if (errno != EWOULDBLOCK && errno != EINTR) {
-            return errno;
-        }
-        if (clock_mono_ns() >= until) {
-            return EWOULDBLOCK;
-        }
-        (void)nanosleep(&pause, NULL);
-        if (pause.tv_nsec < 1000000) {
-            pause.tv_nsec *= 2;
-        }
-    }
 }
 
 bool journal_file_lock(struct journal_file *file, struct buf *error)
