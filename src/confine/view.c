@@ -144,6 +144,27 @@ static bool add_prefixes(struct view *view, const struct view_options *options, 
     return true;
 }
 
+static bool has_place(const struct view *view, enum view_kind kind, struct slice path)
+{
+    for (size_t i = 0; i < view->count; i++) {
+        if (view->list[i].kind == kind && slice_eq(view->list[i].path, path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether a document says that a place is not written to, itself or by what is above it. */
+static bool is_read_only(const struct view_options *options, struct slice path)
+{
+    for (size_t i = 0; i < options->read_count; i++) {
+        if (options->read[i].there && path_is_under(path, options->read[i].path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What steers agents and version control stays as it is, wherever it stands in a writable directory: what is
  * written there runs later, outside. */
 static bool add_writable(struct view *view, const struct view_options *options)
@@ -154,8 +175,15 @@ static bool add_writable(struct view *view, const struct view_options *options)
     char path[PATH_MAX];
     bool ok = true;
     for (size_t i = 0; ok && i < options->writable_count; i++) {
-        struct slice place = options->writable[i];
-        ok = view_add(view, VIEW_WRITABLE, place, "named as writable");
+        struct slice place = options->writable[i].path;
+        if (!options->writable[i].there) {
+            ok = view_add(view, VIEW_ABSENT, place, options->writable[i].why);
+            continue;
+        }
+        if (has_place(view, VIEW_WRITABLE, place) || is_read_only(options, place)) {
+            continue;
+        }
+        ok = view_add(view, VIEW_WRITABLE, place, options->writable[i].why);
         snprintf(path, sizeof(path), "%.*s/.git", (int)place.len, place.ptr);
         if (ok && is_directory(slice_of(path))) {
             ok = view_add(view, VIEW_WRITABLE, slice_of(path),
@@ -172,19 +200,9 @@ static bool add_writable(struct view *view, const struct view_options *options)
     return ok;
 }
 
-static bool has_place(const struct view *view, enum view_kind kind, struct slice path)
-{
-    for (size_t i = 0; i < view->count; i++) {
-        if (view->list[i].kind == kind && slice_eq(view->list[i].path, path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* A place below a writable directory is frozen; the directories between the two become mount points of their own, so
  * that renaming one of them does not go round it. */
-static bool freeze_below(struct view *view, struct slice place, struct slice path)
+static bool freeze_below(struct view *view, struct slice place, struct slice path, const char *why)
 {
     bool ok = true;
     for (size_t at = place.len + 1; ok && at < path.len; at++) {
@@ -193,21 +211,41 @@ static bool freeze_below(struct view *view, struct slice place, struct slice pat
             ok = view_add(view, VIEW_WRITABLE, between, "a mount point of its own, for what is frozen below");
         }
     }
-    return ok && (has_place(view, VIEW_FROZEN, path) ||
-                  view_add(view, VIEW_FROZEN, path, "it steers agents that run outside, or the gate itself"));
+    return ok && (has_place(view, VIEW_FROZEN, path) || view_add(view, VIEW_FROZEN, path, why));
 }
 
-/* What steers agents at a place of the user's: the settings below a `~/.claude` that is writable. */
+static bool freeze(struct view *view, const struct view_options *options, struct slice path, const char *why)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < options->writable_count; i++) {
+        const struct view_named *place = &options->writable[i];
+        if (place->there && has_place(view, VIEW_WRITABLE, place->path) && path_is_under(path, place->path) &&
+            !slice_eq(path, place->path)) {
+            ok = freeze_below(view, place->path, path, why);
+        }
+    }
+    return ok;
+}
+
+/* What steers agents at a place of the user's: the settings below a `~/.claude` that is writable. And what documents say
+ * is not written to; where nothing writable is above it, it is read-only by itself. */
 static bool add_frozen(struct view *view, const struct view_options *options)
 {
     bool ok = true;
-    for (size_t i = 0; i < options->frozen_count; i++) {
-        struct slice path = options->frozen[i];
-        for (size_t k = 0; ok && k < options->writable_count && exists(path); k++) {
-            struct slice place = options->writable[k];
-            if (path_is_under(path, place) && !slice_eq(path, place)) {
-                ok = freeze_below(view, place, path);
-            }
+    for (size_t i = 0; ok && i < options->read_count; i++) {
+        const struct view_named *place = &options->read[i];
+        if (!place->there) {
+            ok = view_add(view, VIEW_ABSENT, place->path, place->why);
+            continue;
+        }
+        ok = freeze(view, options, place->path, place->why) &&
+             (has_place(view, VIEW_FROZEN, place->path) ||
+              view_add(view, VIEW_FROZEN, place->path, place->why));
+    }
+    for (size_t i = 0; ok && i < options->frozen_count; i++) {
+        if (exists(options->frozen[i])) {
+            ok = freeze(view, options, options->frozen[i],
+                        "it steers agents that run outside, or the gate itself");
         }
     }
     return ok;
@@ -241,7 +279,7 @@ void view_finish(struct view *view)
 
 void view_write(struct buf *buf, const struct view *view)
 {
-    static const char *const names[] = {"hidden", "kept", "writable", "read-only", "visible"};
+    static const char *const names[] = {"hidden", "kept", "writable", "read-only", "absent", "visible"};
     for (size_t i = 0; i < view->count; i++) {
         buf_printf(buf, "%-10s", names[view->list[i].kind]);
         utf8_append_printable(buf, view->list[i].path);
@@ -265,7 +303,7 @@ void view_write(struct buf *buf, const struct view *view)
 char **view_arguments(struct view *view, const char *program, const char *network, size_t extra,
                       size_t *ret_count)
 {
-    static const char *const options[] = {"--hide", "--keep", "--write", "--freeze", NULL};
+    static const char *const options[] = {"--hide", "--keep", "--write", "--freeze", NULL, NULL};
     char **list = arena_array(&view->arena, view->count * 2 + extra + 4, sizeof(*list));
     size_t count = 0;
     if (list == NULL) {

@@ -15,6 +15,7 @@ enum view_kind {
     VIEW_KEPT, /* below a hidden directory, and seen all the same, because some call to it may be allowed */
     VIEW_WRITABLE,
     VIEW_FROZEN,  /* below a writable directory, and read-only all the same */
+    VIEW_ABSENT,  /* named by a document, and not there: neither opened nor closed */
     VIEW_VISIBLE, /* named by a rule, and neither hidden nor kept: what the kernel does not enforce */
 };
 
@@ -34,11 +35,21 @@ struct view {
 /* Entries looked at below writable directories, in search of names that rules deny. */
 #define VIEW_ENTRIES_MOST 200000u
 
+/* A place that somebody named: the command line, or a document (SPEC.md section 16). */
+struct view_named {
+    struct slice path; /* absolute, canonical where it is there */
+    const char *why;   /* for people; who named it */
+    bool there;
+};
+
 struct view_options {
     const struct policy *policy;
     const struct path_base *base;
-    const struct slice *writable; /* absolute, canonical: the working directory and what --write names */
+    const struct view_named *writable; /* what is not there is told, and not opened */
     size_t writable_count;
+    const struct view_named
+        *read; /* read-only wherever it lies, whatever is writable above, below or at it */
+    size_t read_count;
     const struct slice *frozen; /* read-only where it lies below a writable place; may be missing */
     size_t frozen_count;
     struct slice state_dir;   /* of the gate: always hidden */

@@ -91,7 +91,7 @@ bool view_find_names(struct view *view, const struct view_options *options, stru
     struct search s = {.view = view, .options = options};
     char path[PATH_MAX];
     for (size_t i = 0; options->policy->interest.component_count > 0 && i < options->writable_count; i++) {
-        struct slice place = options->writable[i];
+        struct slice place = options->writable[i].path;
         if (place.len >= sizeof(path)) {
             continue;
         }

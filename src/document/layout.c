@@ -22,8 +22,9 @@ struct pen {
 
 /* What a document is about comes before its rules, which may be many. */
 static const char *const document_order[] = {
-    "$schema",       "version",          "requireAuthoredPolicy", "pathArguments",
-    "treeArguments", "commandArguments", "urlArguments",          "rules",
+    "$schema",       "version",       "requireAuthoredPolicy",
+    "pathArguments", "treeArguments", "commandArguments",
+    "urlArguments",  "confine",       "rules",
     "policy",        "assertions",
 };
 
@@ -82,6 +83,8 @@ static const struct key_table *table_below(const struct key_table *table, struct
         return table == &schema_assertion ? &schema_assertion_match : &schema_match;
     case KEY_RULES:
         return &schema_rule;
+    case KEY_CONFINE:
+        return &schema_confine;
     case KEY_ASSERTIONS:
         return &schema_assertion;
     default:

@@ -167,6 +167,9 @@ static void load_document_key(struct loading *loading, const struct key *key, co
     case ID_ALLOW_OBSERVE:
         loading->policy->forbids_observing = loading->policy->forbids_observing || !loaded.boolean;
         break;
+    case ID_CONFINE:
+        load_confine(loading, value, place);
+        break;
     default: /* $schema, version */
         break;
     }
@@ -223,6 +226,7 @@ static void leave_out(struct loading *loading, const struct policy *before)
     loading->policy->rule_count = before->rule_count;
     loading->policy->entry_count = before->entry_count;
     loading->policy->assertion_count = before->assertion_count;
+    loading->policy->confine_count = before->confine_count;
     loading->policy->forbids_observing = before->forbids_observing;
     while (loading->id_count > 0 && loading->ids[loading->id_count - 1].file == loading->file) {
         loading->id_of_symbol[loading->ids[--loading->id_count].symbol] = 0;

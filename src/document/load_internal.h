@@ -169,6 +169,10 @@ void load_changes(struct loading *loading, enum policy_list list, const struct j
 
 void load_assertions(struct loading *loading, const struct json_value *array, const struct place *place);
 
+/* ---- load_confine.c ---- */
+
+void load_confine(struct loading *loading, const struct json_value *object, const struct place *place);
+
 /* ---- load_duplicates.c ---- */
 
 /* Reports every repeated key of the document. */

@@ -24,6 +24,7 @@ static bool has_type(enum key_type type, uint8_t json_type)
     case KEY_ARG_LISTS:
     case KEY_MATCH:
     case KEY_CHANGES:
+    case KEY_CONFINE:
         return json_type == JSON_OBJECT;
     }
     return false;
@@ -151,6 +152,7 @@ bool load_value(struct loading *loading, const struct key *key, const struct jso
     case KEY_STRINGS:
     case KEY_CHANGES:
     case KEY_ASSERTIONS:
+    case KEY_CONFINE:
         return true;
     }
     return false;

@@ -72,6 +72,12 @@ static const struct key document_keys[] = {
      .expected = "true or false",
      .help = "false: a gate that is started with --observe enforces all the same. One document that says so "
              "is enough."},
+    {.name = "confine",
+     .id = ID_CONFINE,
+     .type = KEY_CONFINE,
+     .expected = "an object such as {\"write\": [\"@cache\"], \"read\": [\"vendor\"]}",
+     .help =
+         "What a program can write that runs confined ('callgate confine'), beside its working directory."},
     {.name = "policy",
      .id = ID_POLICY,
      .type = KEY_RULES,
@@ -258,6 +264,26 @@ const struct key_table schema_assertion = {"an assertion", assertion_keys, COUNT
                                            &schema_assertion_match, "inside 'match'"};
 const struct key_table schema_assertion_match = {"an assertion's match", match_keys, COUNT(match_keys) - 1,
                                                  &schema_assertion, "beside 'match', not inside it"};
+
+/* ---- Confinement ---- */
+
+static const struct key confine_keys[] = {
+    {.name = "write",
+     .id = ID_CONFINE_WRITE,
+     .type = KEY_STRINGS,
+     .expected = "an array of directories such as [\"~/work/out\", \"@npm\"]",
+     .help = "Directories that a confined program can write to, or names of such: @cache, @npm and others. "
+             "Not in a "
+             "workspace file."},
+    {.name = "read",
+     .id = ID_CONFINE_READ,
+     .type = KEY_STRINGS,
+     .expected = "an array of paths such as [\"vendor\", \"~/work/out/signed\"]",
+     .help = "Files and directories that stay read-only for it, wherever they stand."},
+};
+
+const struct key_table schema_confine = {"'confine'", confine_keys, COUNT(confine_keys), &schema_document,
+                                         "beside 'confine', not inside it"};
 
 /* ---- Looking up ---- */
 

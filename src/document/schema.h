@@ -25,6 +25,7 @@ enum key_type {
     KEY_STRINGS, /* an array of non-empty strings; min to max of them, max 0: any number */
     KEY_CHANGES, /* an object of such arrays, whose strings may begin with `-` */
     KEY_ASSERTIONS,
+    KEY_CONFINE, /* an object of lists of places */
 };
 
 /* Which rules have a key. */
@@ -50,6 +51,7 @@ enum key_id {
     ID_URL_ARGUMENTS,
     ID_ASSERTIONS,
     ID_ALLOW_OBSERVE,
+    ID_CONFINE,
     /* of a rule */
     ID_ID,
     ID_EFFECT,
@@ -71,6 +73,9 @@ enum key_id {
     ID_NAME,
     ID_NEVER,
     ID_EVEN_APPROVED,
+    /* of confine */
+    ID_CONFINE_WRITE,
+    ID_CONFINE_READ,
 };
 
 struct key {
@@ -101,6 +106,7 @@ extern const struct key_table schema_rule;
 extern const struct key_table schema_match;
 extern const struct key_table schema_assertion;
 extern const struct key_table schema_assertion_match;
+extern const struct key_table schema_confine;
 
 /* The key of a table by its name, or NULL. */
 const struct key *schema_key(const struct key_table *table, struct slice name);

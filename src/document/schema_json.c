@@ -61,6 +61,9 @@ static const struct {
     {"argEquals", "{\"force\":true}"},
     {"argIn", "{\"branch\":[\"main\",\"release\"]}"},
     {"name", "\"no call runs rm\""},
+    {"write", "[\"~/work/out\"],[\"@cache\",\"@npm\",\"@cargo\",\"@go\",\"@maven\",\"@gradle\"],"
+              "[\"@claude-code\"],[\"@codex\"],[\"@opencode\"]"},
+    {"read", "[\"vendor\"],[\"~/work/out/signed\"]"},
 };
 
 static void write_examples(struct buf *buf, const struct key *key)
@@ -195,6 +198,9 @@ static void write_type(struct buf *buf, const struct key *key)
     case KEY_MATCH:
         buf_text(buf, "\"$ref\":\"#/$defs/match\"");
         break;
+    case KEY_CONFINE:
+        buf_text(buf, "\"$ref\":\"#/$defs/confine\"");
+        break;
     }
 }
 
@@ -318,5 +324,7 @@ void policy_write_schema(struct buf *buf)
     buf_text(buf, ",\"additionalProperties\":false},\"callMatch\":{");
     write_properties(buf, &schema_assertion_match, 0, NULL, NULL);
     buf_text(buf, tool_or_prefix);
-    buf_text(buf, "}}}");
+    buf_text(buf, "},\"confine\":{");
+    write_properties(buf, &schema_confine, 0, NULL, NULL);
+    buf_text(buf, ",\"additionalProperties\":false}}}");
 }

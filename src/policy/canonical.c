@@ -239,6 +239,48 @@ static int by_text(const void *a, const void *b)
     return json_key_cmp(*(const struct slice *)a, *(const struct slice *)b);
 }
 
+/* "write" or "read" of `confine`, each place once. */
+static bool places_member(struct buf *buf, bool *first, const char *name, const struct policy *policy,
+                          bool writes)
+{
+    struct slice *texts = calloc((size_t)policy->confine_count + 1, sizeof(*texts));
+    size_t count = 0, written = 0;
+    for (uint32_t i = 0; texts != NULL && i < policy->confine_count; i++) {
+        if (policy->confine[i].writes == writes) {
+            texts[count++] = policy_text(policy, policy->confine[i].place);
+        }
+    }
+    if (count > 0) {
+        qsort(texts, count, sizeof(*texts), by_text);
+        member(buf, first, name);
+        for (size_t i = 0; i < count; i++) {
+            if (i == 0 || !slice_eq(texts[i], texts[i - 1])) {
+                buf_text(buf, written++ == 0 ? "[" : ",");
+                json_write_string(buf, texts[i]);
+            }
+        }
+        buf_byte(buf, ']');
+    }
+    free(texts);
+    return texts != NULL;
+}
+
+/* Left out where no document says a word of it, so that the texts of other policies stay as they were. */
+static void confine_member(struct buf *buf, bool *first, const struct policy *policy)
+{
+    bool inner = true;
+    if (policy->confine_count == 0) {
+        return;
+    }
+    member(buf, first, "confine");
+    buf_byte(buf, '{');
+    if (!places_member(buf, &inner, "read", policy, false) ||
+        !places_member(buf, &inner, "write", policy, true)) {
+        buf->failed = true;
+    }
+    buf_byte(buf, '}');
+}
+
 static void required_member(struct buf *buf, bool *first, const struct policy *policy)
 {
     struct slice *texts = calloc((size_t)policy->required_count + 1, sizeof(*texts));
@@ -269,6 +311,7 @@ void policy_write_canonical(struct buf *buf, const struct policy *policy)
         buf_text(buf, "false");
     }
     changes_member(buf, &first, "commandArguments", policy, LIST_COMMANDS);
+    confine_member(buf, &first, policy);
     changes_member(buf, &first, "pathArguments", policy, LIST_PATHS);
     required_member(buf, &first, policy);
     member(buf, &first, "rules");

@@ -45,6 +45,7 @@ void policy_destroy(struct policy *policy)
     free(policy->rules);
     free(policy->args);
     free(policy->entries);
+    free(policy->confine);
     free(policy->assertions);
     arena_finish(&policy->arena);
     free(policy);

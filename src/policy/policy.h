@@ -147,6 +147,13 @@ struct assertion {
     uint32_t line, column;
 };
 
+/* A place of a document's `confine`. SPEC.md section 16. */
+struct policy_confine {
+    uint32_t place; /* symbol: as written */
+    uint32_t file;  /* index in policy->files */
+    bool writes;    /* can be written to; else it stays read-only */
+};
+
 struct policy {
     struct arena arena;
     struct intern symbols;
@@ -181,6 +188,8 @@ struct policy {
     struct policy_entry
         *entries; /* the documents' lists as written, in order: for digests, diff and explain */
     uint32_t entry_count;
+    struct policy_confine *confine;
+    uint32_t confine_count;
     struct assertion *assertions;
     uint32_t assertion_count;
     /* The symbols, args and prefixes of the assertions' matches, and nothing else: an assertion's prefix is

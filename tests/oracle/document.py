@@ -10,6 +10,7 @@ EVERY_RULE = ("id", "effect", "match", "priority", "comment")
 OF_EFFECT = {"auto_approve": (), "deny": ("reason", "tell"), "require_approval": ("ttlMs", "approvers", "approversFrom", "scope", "tell")}
 ALL_EFFECTS = ("reason", "tell", "ttlMs", "approvers", "approversFrom", "scope")
 ARGUMENT_LISTS = {"pathArguments": "path", "treeArguments": "tree", "commandArguments": "command", "urlArguments": "url"}
+NAMED_PLACES = ("@cache", "@npm", "@cargo", "@go", "@maven", "@gradle", "@claude-code", "@codex", "@opencode")
 SECOND_FORM = ("rules", "$schema", "version", "requireAuthoredPolicy", "assertions")
 
 
@@ -112,6 +113,8 @@ class Document:
             elif key == "allowObserve":
                 if node.kind != "bool":
                     self._error("wrong-type", node.start, pointer)
+            elif key == "confine":
+                self._confine(node, pointer)
             elif slack or key == "rules":
                 continue
             elif key not in SECOND_FORM:
@@ -147,6 +150,30 @@ class Document:
             entries = []
             self._strings(member.value, jsonread.pointer_join(pointer, member.key), entries, True)
             self.lists.add(kind, member.key, entries)
+
+    def _confine(self, node, pointer):
+        """Section 16: places to be written to, of which some have names, and places that are not."""
+        if node.kind != "object":
+            self._error("wrong-type", node.start, pointer)
+            return
+        for member in node.value:
+            where, list_of = jsonread.pointer_join(pointer, member.key), member.value
+            if member.key not in ("write", "read"):
+                self._error("unknown-key", member.start, where)
+            elif list_of.kind != "array":
+                self._error("wrong-type", list_of.start, where)
+            elif member.key == "write" and self.tier == "workspace":
+                self._error("bad-value", list_of.start, where)
+            else:
+                for index, item in enumerate(list_of.value):
+                    if item.kind != "string":
+                        self._error("wrong-type", item.start, jsonread.pointer_join(where, index))
+                    elif not self._is_place(item.value, member.key == "write"):
+                        self._error("bad-value", item.start, jsonread.pointer_join(where, index))
+
+    @staticmethod
+    def _is_place(text, named):
+        return text != "" and "\0" not in text and (not text.startswith("@") or named and text in NAMED_PLACES)
 
     def _integer(self, node, pointer, low, high, rule):
         if node.kind != "number":

@@ -9,7 +9,7 @@
 
 #include "broker/broker.h"
 #include "cli/commands.h"
-#include "cli/confine/confine.h"
+#include "cli/confine/places_internal.h"
 #include "cli/libexec.h"
 #include "cli/options.h"
 #include "host/host.h"
@@ -28,7 +28,9 @@ static const char usage[] =
     "  --gate SOCKET a broker outside judges there ('callgate serve'), for the hooks and gates inside that "
     "name it\n"
     "                with --gate; it is started when none is there\n"
-    "  --write DIR   DIR can be written, too\n"
+    "  --write DIR   DIR can be written, too; or a name: @cache, @npm, @cargo, @go, @maven, @gradle, "
+    "@claude-code,\n"
+    "                @codex, @opencode. So can what documents name under 'confine' (callgate-policy(5))\n"
     "  --no-net      no network\n"
     "  --confine-net no network but for a proxy outside: what rules let through by host, each request judged "
     "and\n"
@@ -36,30 +38,6 @@ static const char usage[] =
     "  --print       says what is hidden, writable and read-only, and what the kernel does not enforce\n\n"
     "Example: callgate confine --write ~/.cache -- claude\n\n"
     "Exit: COMMAND's own status; 125 when the confinement cannot be made, 2 could not be done.\n";
-
-/* The writable directories, canonical: the working directory, what --write names, and the directories that a
- * server is told to serve. False after saying which is not there. */
-static bool find_writable(const struct options *options, const struct confine_options *own,
-                          struct arena *arena, struct view_options *ret_options)
-{
-    size_t most = 1 + own->writable.count + options->base.root_count, count = 0;
-    struct slice *list = arena_array(arena, most, sizeof(*list));
-    char real[PATH_MAX];
-    for (size_t i = 0; list != NULL && i < most; i++) {
-        size_t named = i - 1, root = i - 1 - own->writable.count;
-        const char *name = i == 0                        ? options->base.cwd.ptr
-                           : named < own->writable.count ? own->writable.items[named]
-                                                         : options->base.roots[root].ptr;
-        if (realpath(name, real) == NULL) {
-            say("%s cannot be made writable: it is not there", name);
-            return false;
-        }
-        list[count++] = arena_copy(arena, slice_of(real));
-    }
-    ret_options->writable = list;
-    ret_options->writable_count = count;
-    return list != NULL;
-}
 
 /* Adds the policy's own files: one that stands in the project would else be the agent's to write. A workspace's own
  * file is left out, because it is the project's, and can only narrow. */
@@ -127,8 +105,8 @@ static bool make_view(struct options *options, const struct confine_options *own
         .gate_socket = own->gate != NULL ? slice_of(own->gate) : (struct slice){0},
     };
     buf_init(&error, 64u << 10);
-    bool ok = policy != NULL && find_writable(options, own, &options->arena, &wanted) &&
-              find_frozen(options, &wanted);
+    bool ok =
+        policy != NULL && confine_find_places(options, own, policy, &wanted) && find_frozen(options, &wanted);
     if (ok && !view_make(ret_view, &wanted, &error)) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
         ok = false;

@@ -103,6 +103,12 @@ static const struct text_case text_cases[] = {
      "'':9007199254740993e0,'é':[100,{'a':null,'b':0}]},'channel':'c','pathComponent':'*.x',"
      "'pathPrefix':'/nowhere/x','server':'s','thread_ts':'1','toolPrefix':'p'},'priority':-1,'scope':'call',"
      "'tier':'user','ttlMs':5}],'treeArguments':{'t':['x','-y']}}"},
+    {"{'confine':{'write':['b','@npm','b'],'read':['~/v']},'rules':[" D("a", "'match':{'tool':'t'}") "]}",
+     "{'approvers':1,'effect':'deny','match':{'tool':'t'},'scope':'session','tier':'default','ttlMs':300000}",
+     "{'confine':{'read':['~/"
+     "v'],'write':['@npm','b']},'pathArguments':{},'requireAuthoredPolicy':['upload_file'],"
+     "'rules':[{'approvers':1,'effect':'deny','id':'a','match':{'tool':'t'},'priority':100,'reason':'r',"
+     "'scope':'session','tier':'default','ttlMs':300000}],'treeArguments':{}}"},
 };
 
 static void check_texts(const struct text_case *c)
@@ -138,6 +144,8 @@ static void check_layouts(void)
         "[" D("a", "'match':{'argEquals':{'n':1,'m':3}}") "]",
         "[" D("a", "'match':{'argEquals':{'n':1,'m':2}},'priority':99") "]",
         "[" D("b", "'match':{'argEquals':{'n':1,'m':2}}") "]",
+        "{'confine':{'read':['x']},'rules':[" D("a", "'match':{'argEquals':{'n':1,'m':2}}") "]}",
+        "{'confine':{'write':['x']},'rules':[" D("a", "'match':{'argEquals':{'n':1,'m':2}}") "]}",
         "[]",
     };
     struct buf first, got;
@@ -146,7 +154,7 @@ static void check_layouts(void)
     struct policy *policy = load_good(same[0]);
     policy_write_canonical(&first, policy);
     policy_destroy(policy);
-    for (size_t i = 0; i < 7; i++) {
+    for (size_t i = 0; i < 9; i++) {
         policy = load_good(i < 3 ? same[i] : other[i - 3]);
         buf_reset(&got);
         policy_write_canonical(&got, policy);
