@@ -1,3 +1,4 @@
+/* Locks of whole files: waits for one in turns, and for a while only. */
 #include "base/lock.h"
 
 #include <errno.h>
