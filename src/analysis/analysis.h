@@ -164,4 +164,25 @@ void diff_find_unreadable(const struct policy *from, const struct policy *to, co
 /* Whether some class of a difference is weaker, or not all could be told. */
 bool diff_is_weaker(const struct diff *diff);
 
+/* ---- Places of confined programs ---- */
+
+/* A place that one policy's documents name under `confine` and the other's do not, compared as it is written. */
+struct confined_change {
+    struct slice place; /* of the policy that has it */
+    bool writes;        /* of `write`; else of `read` */
+    bool added;
+    bool weaker; /* `write` has one more, or `read` one less */
+};
+
+struct confined_changes {
+    struct confined_change *list; /* `read` first, then by text */
+    size_t count, weaker;
+    bool failed; /* no memory: treat as weaker */
+};
+
+/* All changes from one policy to another. The policies must outlive them. */
+void confined_compare(const struct policy *from, const struct policy *to,
+                      struct confined_changes *ret_changes);
+void confined_finish(struct confined_changes *changes);
+
 #endif

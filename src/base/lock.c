@@ -1,4 +1,4 @@
-/* Locks of whole files: waits for one in turns, and for a while only. */
+/* Locks of whole files: asks for one again and again, with growing pauses, for a while only. */
 #include "base/lock.h"
 
 #include <errno.h>

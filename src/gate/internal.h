@@ -155,7 +155,8 @@ struct refusal {
     struct findings errors;
     struct violations violations;
     struct diff diff, unreadable; /* from the baseline, with no_weakening */
-    bool allows_observing;        /* the baseline forbids it, with no_weakening */
+    struct confined_changes confined;
+    bool allows_observing; /* the baseline forbids it, with no_weakening */
     char new_digest[HASH_HEX + 1];
 };
 void refusal_init(struct refusal *refusal);

@@ -13,6 +13,7 @@ void refusal_init(struct refusal *refusal)
 
 void refusal_finish(struct refusal *refusal)
 {
+    confined_finish(&refusal->confined);
     diff_finish(&refusal->unreadable);
     diff_finish(&refusal->diff);
     violations_finish(&refusal->violations);
@@ -76,6 +77,34 @@ static void write_weaker(struct buf *json, const struct diff *diff, bool unreada
     }
 }
 
+/* The weakenings of `confine`. */
+static void write_confined(struct buf *json, const struct confined_changes *confined, size_t most)
+{
+    size_t count = 0;
+    if (confined->weaker == 0) {
+        return;
+    }
+    for (size_t i = 0; i < confined->count; i++) {
+        const struct confined_change *change = &confined->list[i];
+        if (change->weaker && count++ < most) {
+            buf_printf(json, "%s{\"added\":%s,\"list\":\"%s\",\"place\":", count > 1 ? "," : ",\"confine\":[",
+                       change->added ? "true" : "false", change->writes ? "write" : "read");
+            json_write_bytes(json, change->place);
+            buf_byte(json, '}');
+        }
+    }
+    buf_byte(json, ']');
+    if (count > most) {
+        buf_printf(json, ",\"moreConfine\":%zu", count - most);
+    }
+}
+
+/* Whether it is a weakening that an operator can accept. */
+static bool is_weaker(const struct refusal *refusal, size_t weaker_classes)
+{
+    return weaker_classes > 0 || refusal->allows_observing || refusal->confined.weaker > 0;
+}
+
 /* False when it does not fit. */
 static bool write_refusal(struct buf *json, const struct refusal *refusal, const char *when, size_t most)
 {
@@ -93,7 +122,8 @@ static bool write_refusal(struct buf *json, const struct refusal *refusal, const
     if (refusal->allows_observing) {
         buf_text(json, ",\"allowsObserving\":true");
     }
-    if (refusal->new_digest[0] && (weaker > 0 || refusal->allows_observing)) {
+    write_confined(json, &refusal->confined, most);
+    if (refusal->new_digest[0] && is_weaker(refusal, weaker)) {
         buf_printf(json, ",\"digest\":\"%s\"", refusal->new_digest);
     }
     buf_byte(json, '}');
@@ -140,7 +170,15 @@ static void tell(struct gate *gate, const struct refusal *refusal)
     if (refusal->allows_observing) {
         gate_tell(gate, "weaker than the baseline: observing is no longer forbidden (allowObserve)");
     }
-    if (weaker > 0 || refusal->allows_observing) {
+    for (size_t i = 0; i < refusal->confined.count; i++) {
+        const struct confined_change *change = &refusal->confined.list[i];
+        if (change->weaker) {
+            gate_tell(gate, "weaker than the baseline: confine.%s %s '%.*s'",
+                      change->writes ? "write" : "read", change->writes ? "gets" : "loses",
+                      SLICE_FMT(change->place));
+        }
+    }
+    if (is_weaker(refusal, weaker)) {
         gate_tell(gate, "to accept exactly this: callgate acknowledge %s", refusal->new_digest);
     }
     gate_tell(gate, "reload refused: the running policy stays");

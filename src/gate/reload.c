@@ -37,6 +37,7 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
         refusal->diff.failed = true;
     } else {
         refusal->allows_observing = from->forbids_observing && !refusal->policy->forbids_observing;
+        confined_compare(from, refusal->policy, &refusal->confined);
         diff_find(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->diff);
         diff_find_unreadable(from, refusal->policy, &gate->options.base, DIFF_BRIEF, &refusal->unreadable);
     }
@@ -46,7 +47,8 @@ static void find_weakening(struct gate *gate, struct refusal *refusal)
 static bool is_refused(const struct refusal *refusal)
 {
     return diff_is_weaker(&refusal->diff) || diff_is_weaker(&refusal->unreadable) ||
-           refusal->allows_observing || refusal->violations.failed || refusal->violations.count > 0;
+           refusal->allows_observing || refusal->confined.failed || refusal->confined.weaker > 0 ||
+           refusal->violations.failed || refusal->violations.count > 0;
 }
 
 bool gate_reload(struct gate *gate)

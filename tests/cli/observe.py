@@ -180,6 +180,40 @@ def of_forbidding(place):
     gate.end()
 
 
+def of_confining(place):
+    """The exact gate takes a confinement that opens for a weaker policy."""
+    user = os.path.join(place.home, "confined.json")
+
+    def reload(**confine):
+        with open(user, "w", encoding="utf-8") as file:
+            json.dump({"rules": [], "confine": confine}, file)
+        os.chmod(user, 0o600)
+        return place.cli("reload", "--state", place.state)
+    reload(write=["out"], read=["vendor", "signed"])
+    gate = place.gate("--no-weakening", "--policy", user)
+    gate.call(1, "read_note")
+    check("one more read and one less write is taken", reload(read=["more", "vendor", "signed"]).returncode == 0)
+    done = reload(write=["out"], read=["more", "signed"])
+    check("what the baseline has is no weakening, what it loses is", done.returncode == 1 and
+          "weaker: confine.read loses 'vendor'" in done.stdout and "confine.write" not in done.stdout and
+          "callgate acknowledge" in done.stdout, done.stdout)
+    done = reload(write=["out", "@npm"], read=["vendor", "signed"])
+    check("nor does it open a place", done.returncode == 1 and "weaker: confine.write gets '@npm'" in done.stdout, done.stdout)
+    errors = gate.end()[1]
+    check("the operator is told of it", "weaker than the baseline: confine.write gets '@npm'" in errors, errors)
+    old, new = os.path.join(place.home, "old.json"), os.path.join(place.home, "new.json")
+    for path, confine in ((old, {"write": ["a"], "read": ["b"]}), (new, {"write": ["c", "c"], "read": ["b", "d"]})):
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"rules": [], "confine": confine}, file)
+    done = place.cli("diff", "--format", "json", old, new)
+    check("diff tells each change", done.returncode == 1 and json.loads(done.stdout).get("confine") == [
+        {"list": "read", "place": "d", "added": True, "weaker": False},
+        {"list": "write", "place": "a", "added": False, "weaker": False},
+        {"list": "write", "place": "c", "added": True, "weaker": True}], done.stdout)
+    done = place.cli("diff", "--fail-on", "violation", old, new)
+    check("diff fails for what it is told to", done.returncode == 0 and "WEAKER    confine.write gets 'c'" in done.stdout, done.stdout)
+
+
 def hook(place, words, tool):
     message = {"session_id": "s", "cwd": place.work, "hook_event_name": "PreToolUse", "permission_mode": "default", "tool_name": tool,
                "tool_input": {"command": "ls"} if tool == "Bash" else {"file_path": "a"}}
@@ -285,7 +319,7 @@ def of_pins(place):
     check("and is journalled", reasons == ["the tool is not as it was accepted (callgate tools)"] * 2, reasons)
 
 
-for part in (of_run, of_journal, of_forbidding, of_everything, of_broker, of_pins):
+for part in (of_run, of_journal, of_forbidding, of_confining, of_everything, of_broker, of_pins):
     with tempfile.TemporaryDirectory(prefix="callgate-observe-", dir="/var/tmp") as folder:
         part(Place(os.path.realpath(folder)))
 print(f"{passed} passed, {failed} failed")

@@ -49,6 +49,15 @@ static void write_weakening(struct buf *out, const struct json_doc *doc, const s
     }
 }
 
+static void write_confined(struct buf *out, const struct json_doc *doc, const struct json_value *change)
+{
+    buf_text(out, "weaker: confine.");
+    write_string(out, doc, change, "list");
+    buf_text(out, json_is(json_get(doc, change, "added"), JSON_TRUE) ? " gets '" : " loses '");
+    write_string(out, doc, change, "place");
+    buf_byte(out, '\'');
+}
+
 void refusal_text_write(struct buf *out, const struct json_doc *doc, const struct json_value *refused,
                         const char *indent)
 {
@@ -57,7 +66,8 @@ void refusal_text_write(struct buf *out, const struct json_doc *doc, const struc
         void (*write)(struct buf *out, const struct json_doc *doc, const struct json_value *item);
     } kinds[] = {{"violations", "moreViolations", write_violation},
                  {"errors", "moreErrors", write_error},
-                 {"weaker", "moreWeaker", write_weakening}};
+                 {"weaker", "moreWeaker", write_weakening},
+                 {"confine", "moreConfine", write_confined}};
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         const struct json_value *list = json_get(doc, refused, kinds[i].list), *v;
         for (v = list != NULL ? json_first(doc, list) : NULL; v != NULL; v = json_right(doc, list, v)) {

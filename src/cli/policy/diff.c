@@ -16,7 +16,9 @@ static const char usage[] =
     "old\n"
     "policy, for which a reload is refused. A class is exactly the calls of its match (`calls`) that no "
     "match under\n"
-    "`except` has. Both digests are named: `callgate acknowledge` takes the new one.\n\n"
+    "`except` has. Places under `confine` are compared as written: one more in `write`, or one less in "
+    "`read`, is\n"
+    "weaker. Both digests are named: `callgate acknowledge` takes the new one.\n\n"
     "  --fail-on WHAT        exit 1 for violations only, for weaker classes too (the default), or for any "
     "class; what "
     "changes\n"
@@ -206,6 +208,7 @@ static void write_class_json(struct buf *out, const struct side *old, const stru
 /* What is found: the classes of readable calls, and those of calls with an unreadable path. */
 struct found {
     struct violations violations;
+    struct confined_changes confined;
     struct diff diff, unreadable;
 };
 
@@ -218,6 +221,19 @@ static void write_classes_json(struct buf *out, const struct side *old, const st
         }
         write_class_json(out, old, new, &diff->list[i]);
     }
+}
+
+static void write_confined_json(struct buf *out, const struct confined_changes *confined)
+{
+    for (size_t i = 0; i < confined->count; i++) {
+        const struct confined_change *change = &confined->list[i];
+        buf_printf(out, "%s{\"list\":\"%s\",\"place\":", i > 0 ? "," : ",\"confine\":[",
+                   change->writes ? "write" : "read");
+        json_write_bytes(out, change->place);
+        buf_printf(out, ",\"added\":%s,\"weaker\":%s}", change->added ? "true" : "false",
+                   change->weaker ? "true" : "false");
+    }
+    buf_text(out, confined->count > 0 ? "]" : "");
 }
 
 static void write_json(struct buf *out, const struct side *old, const struct side *new,
@@ -240,6 +256,7 @@ static void write_json(struct buf *out, const struct side *old, const struct sid
     buf_text(out, "],\"unreadable\":[");
     write_classes_json(out, old, new, &found->unreadable);
     buf_printf(out, "],\"digests\":{\"old\":\"%s\",\"new\":\"%s\"}", old->digest, new->digest);
+    write_confined_json(out, &found->confined);
     write_notes(out, old, new, true);
     buf_text(out, "}\n");
 }
@@ -329,6 +346,17 @@ static void write_unreadable(struct buf *out, const struct side *old, const stru
     }
 }
 
+static void write_confined_text(struct buf *out, const struct confined_changes *confined)
+{
+    for (size_t i = 0; i < confined->count; i++) {
+        const struct confined_change *change = &confined->list[i];
+        buf_printf(out, "%sconfine.%s %s '", change->weaker ? "WEAKER    " : "stricter  ",
+                   change->writes ? "write" : "read", change->added ? "gets" : "loses");
+        utf8_append_printable(out, change->place);
+        buf_text(out, "'\n");
+    }
+}
+
 static void write_text(struct buf *out, const struct side *old, const struct side *new,
                        const struct found *found)
 {
@@ -341,6 +369,7 @@ static void write_text(struct buf *out, const struct side *old, const struct sid
         write_class_text(out, old, new, &found->diff.list[i]);
     }
     write_unreadable(out, old, new, &found->unreadable);
+    write_confined_text(out, &found->confined);
     write_notes(out, old, new, false);
     buf_printf(out, "%zu violation(s), %zu class(es) of calls change, %zu of them weaker", violations->count,
                found->diff.count, count_weaker(&found->diff));
@@ -368,8 +397,10 @@ static bool read_fail_on(const char *text, enum fail_on *ret)
 
 static bool fails(enum fail_on fail_on, const struct found *found)
 {
-    return found->violations.count > 0 || (fail_on == FAIL_ON_WEAKER && count_weaker(&found->diff)) ||
-           (fail_on == FAIL_ON_ANY && found->diff.count > 0);
+    size_t weaker = count_weaker(&found->diff) + found->confined.weaker;
+    size_t any = found->diff.count + found->confined.count;
+    return found->violations.count > 0 || (fail_on == FAIL_ON_WEAKER && weaker > 0) ||
+           (fail_on == FAIL_ON_ANY && any > 0);
 }
 
 static int compare(const struct side *old, const struct side *new, const struct options *options,
@@ -382,16 +413,18 @@ static int compare(const struct side *old, const struct side *new, const struct 
     diff_init(&found.unreadable);
     buf_init(&out, (size_t)1 << 30);
     violations_find(old->policy, new->policy, &found.violations);
+    confined_compare(old->policy, new->policy, &found.confined);
     diff_find(old->policy, new->policy, &options->base, DIFF_EXCEPT, &found.diff);
     diff_find_unreadable(old->policy, new->policy, &options->base, DIFF_EXCEPT, &found.unreadable);
     (options->json ? write_json : write_text)(&out, old, new, &found);
     int code = EXIT_UNABLE;
-    if (found.violations.failed || found.diff.failed || found.unreadable.failed) {
+    if (found.violations.failed || found.confined.failed || found.diff.failed || found.unreadable.failed) {
         say("the comparison is not whole: no memory, or too many classes");
     } else if (print(&out) == EXIT_YES) {
         code = fails(fail_on, &found) ? EXIT_NO : EXIT_YES;
     }
     violations_finish(&found.violations);
+    confined_finish(&found.confined);
     diff_finish(&found.diff);
     diff_finish(&found.unreadable);
     buf_finish(&out);
