@@ -62,7 +62,8 @@ static void take_answer(struct slack *slack, const struct answer *a)
                       "This request waits no longer.");
         return;
     }
-    if (a->yes && !slack_can_show(request->input)) {
+    const struct slack_post *post = slack_posts_find(&slack->posts, a->request);
+    if (a->yes && (post == NULL || (post->whole != SLACK_IN_MESSAGE && post->whole != SLACK_IN_SNIPPET))) {
         refuse_answer(slack, a, slice_of(id), "the call was not shown whole",
                       "This call is too long to be approved here: answer in a terminal.");
         return;

@@ -240,18 +240,27 @@ static void write_buttons(struct buf *out, const struct request *r)
     buf_text(out, "]}");
 }
 
-static void write_too_long(struct buf *out)
+/* What stands in place of an input that is too long for a message. */
+static void write_too_long(struct buf *out, enum slack_whole whole, bool ended)
 {
     buf_text(out, ",");
-    write_section(
-        out, SLICE("The call is too long to be shown here whole, so it cannot be approved here. `callgate "
-                   "pending` shows it in a terminal."));
+    if (whole == SLACK_IN_SNIPPET) {
+        write_section(out, SLICE("The call is too long for a message: all of it is in the snippet in this "
+                                 "thread, also what stands at its end."));
+    } else if (whole == SLACK_NOT_TO_SEE || ended) {
+        write_section(out, SLICE("The call is too long to be shown here whole, so it cannot be approved "
+                                 "here. `callgate pending` shows it in a terminal."));
+    } else {
+        write_section(out, SLICE("The call is too long for a message. It is being uploaded as a snippet; it "
+                                 "can be approved here when it is there. `callgate pending` shows it in a "
+                                 "terminal."));
+    }
 }
 
-void slack_write_message(struct buf *buf, const struct request *request, const char *ended, struct slice by,
-                         const char *channel, const char *thread_ts, const char *ts)
+void slack_write_message(struct buf *buf, const struct request *request, enum slack_whole whole,
+                         const char *ended, struct slice by, const char *channel, const char *thread_ts,
+                         const char *ts)
 {
-    bool shown = slack_can_show(request->input);
     buf_text(buf, "{\"channel\":");
     json_write_bytes(buf, slice_of(channel));
     if (thread_ts != NULL) {
@@ -266,12 +275,12 @@ void slack_write_message(struct buf *buf, const struct request *request, const c
                ended != NULL ? ended : "waits for approval", request->code);
     write_head(buf, request, ended, by);
     write_facts(buf, request);
-    if (shown) {
+    if (whole == SLACK_IN_MESSAGE) {
         buf->failed = !write_input(buf, request->input) || buf->failed;
     } else {
-        write_too_long(buf);
+        write_too_long(buf, whole, ended != NULL);
     }
-    if (ended == NULL && shown) {
+    if (ended == NULL && (whole == SLACK_IN_MESSAGE || whole == SLACK_IN_SNIPPET)) {
         write_buttons(buf, request);
     }
     buf_text(buf, "]}");

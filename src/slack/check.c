@@ -11,6 +11,7 @@ struct question {
     bool done, ok;
     char error[64];
     char team[32];
+    char scopes[1024]; /* of the token, with commas around and between; "" when Slack does not say */
 };
 
 static void take(void *context, const struct web_answer *answer)
@@ -21,6 +22,9 @@ static void take(void *context, const struct web_answer *answer)
     q->done = true;
     q->ok = answer->error == NULL;
     snprintf(q->error, sizeof(q->error), "%s", answer->error != NULL ? answer->error : "");
+    if (answer->scopes != NULL) {
+        snprintf(q->scopes, sizeof(q->scopes), ",%s,", answer->scopes);
+    }
     if (json_is(team, JSON_STRING)) {
         snprintf(q->team, sizeof(q->team), "%.*s", SLICE_FMT(json_str(team)));
     }
@@ -60,6 +64,36 @@ static bool check_channel(struct slack *slack, const char *channel, const char *
                 "name the channel's id (C…) in slack.json, and invite the app there: /invite @callgate");
 }
 
+/* Whether the bot's token may do what is asked of it. */
+static bool check_scopes(const struct question *bot)
+{
+    static const struct {
+        const char *name, *what_for;
+    } scopes[] = {
+        {"chat:write", "requests cannot be posted"},
+        {"files:write",
+         "a call that is too long for a message cannot be shown, and so not approved in Slack"},
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]) && bot->scopes[0] != '\0'; i++) {
+        char name[32];
+        snprintf(name, sizeof(name), ",%s,", scopes[i].name);
+        if (strstr(bot->scopes, name) == NULL) {
+            printf(
+                "MISSING  the bot's scope %s: %s\n         add it under OAuth & Permissions, and install the "
+                "app again\n",
+                scopes[i].name, scopes[i].what_for);
+            ok = false;
+        }
+    }
+    if (bot->scopes[0] == '\0') {
+        printf("?        the bot's scopes: Slack does not say which\n");
+    } else if (ok) {
+        printf("ok       the bot's scopes\n");
+    }
+    return ok;
+}
+
 static bool check_people(const struct slack *slack, const char *team)
 {
     size_t count = 0;
@@ -92,7 +126,8 @@ static void print_manifest(void)
         "The app's manifest, to paste at api.slack.com/apps, Create New App, From a manifest:\n\n"
         "{\"display_information\":{\"name\":\"Callgate\"},\n"
         " \"features\":{\"bot_user\":{\"display_name\":\"callgate\",\"always_online\":true}},\n"
-        " \"oauth_config\":{\"scopes\":{\"bot\":[\"chat:write\",\"channels:read\",\"channels:history\","
+        " \"oauth_config\":{\"scopes\":{\"bot\":[\"chat:write\",\"files:write\",\"channels:read\",\"channels:"
+        "history\","
         "\"groups:read\","
         "\"groups:history\"]}},\n"
         " \"settings\":{\"event_subscriptions\":{\"bot_events\":[\"message.channels\",\"message.groups\"]},\n"
@@ -112,6 +147,7 @@ int slack_check(struct slack *slack)
     ok =
         tell("the app's token (connections:write)", &app, "make an app-level token with connections:write") &&
         ok;
+    ok = (!bot.ok || check_scopes(&bot)) && ok;
     ok = (bot.ok && check_channel(slack, settings->channel, "the channel for requests")) && ok;
     ok = (!bot.ok || check_people(slack, bot.team)) && ok;
     if (!ok) {

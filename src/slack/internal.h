@@ -61,6 +61,13 @@ void slack_denials_destroy(struct slack_denials *denials);
  * their number. */
 void slack_denials_look(struct slack *slack);
 
+/* ---- Snippets (snippet.c) ---- */
+
+/* Uploads the whole input of a request, laid out as on every surface, into the thread of its message, which is posted.
+ * `post->whole` says what came of it. `thread_ts`: the thread. */
+void slack_upload(struct slack *slack, struct slack_post *post, const struct request *request,
+                  const char *thread_ts);
+
 /* The request that waits under a number, or NULL. */
 const struct request *slack_waiting(const struct slack *slack, int64_t number);
 

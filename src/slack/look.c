@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "slack/internal.h"
 
 #define POST_BYTES ((size_t)16 << 20)
@@ -57,10 +58,20 @@ static void updated(void *context, const struct web_answer *answer)
             slack_posts_save(&errand->slack->posts);
         }
     }
+    if (post != NULL && answer->error != NULL && answer->unreachable) {
+        post->shown = SLACK_UNKNOWN; /* and so tried again */
+    }
     if (answer->error != NULL) {
         slack_say("a message cannot be updated: %s", answer->error);
     }
     free(errand);
+}
+
+/* The thread that a request's session names, if it is one of Slack's; else "". */
+static void write_thread(const struct request *r, char *to, size_t size)
+{
+    bool given = slack_is_channel(r->channel) && r->thread.len > 0 && r->thread.len < size;
+    snprintf(to, size, "%.*s", given ? (int)r->thread.len : 0, given ? r->thread.ptr : "");
 }
 
 static void show(struct slack *slack, struct slack_post *post, const struct request *r, const char *ended)
@@ -72,9 +83,7 @@ static void show(struct slack *slack, struct slack_post *post, const struct requ
     buf_init(&json, POST_BYTES);
     if (errand != NULL) {
         *errand = (struct errand){slack, post->request, ended != NULL};
-        if (in_slack && r->thread.len > 0 && r->thread.len < sizeof(thread)) {
-            snprintf(thread, sizeof(thread), "%.*s", SLICE_FMT(r->thread));
-        }
+        write_thread(r, thread, sizeof(thread));
         char channel[64];
         snprintf(channel, sizeof(channel), "%.*s",
                  update     ? (int)strlen(post->channel)
@@ -83,18 +92,38 @@ static void show(struct slack *slack, struct slack_post *post, const struct requ
                  update     ? post->channel
                  : in_slack ? r->channel.ptr
                             : slack->settings.channel);
-        slack_write_message(&json, r, ended, SLICE(""), channel, !update && thread[0] != '\0' ? thread : NULL,
-                            update ? post->ts : NULL);
+        slack_write_message(&json, r, post->whole, ended, SLICE(""), channel,
+                            !update && thread[0] != '\0' ? thread : NULL, update ? post->ts : NULL);
         post->posting = buf_ok(&json) && web_post(slack->web, update ? "chat.update" : "chat.postMessage",
                                                   slack->settings.bot_token, buf_slice_of(&json),
                                                   update ? updated : posted, errand);
         if (post->posting) {
             post->given = r->given;
+            post->shown = post->whole;
         } else {
             free(errand);
         }
     }
     buf_finish(&json);
+}
+
+/* Whether a message has to say something else than it does of where the whole input is. */
+static bool whole_changed(const struct slack_post *post)
+{
+    return post->whole != post->shown && (post->whole == SLACK_IN_SNIPPET || post->whole == SLACK_NOT_TO_SEE);
+}
+
+/* Finds out where the input can be seen, and uploads it when its message is there. */
+static void care_for_whole(struct slack *slack, struct slack_post *post, const struct request *r)
+{
+    char thread[64];
+    if (post->whole == SLACK_UNKNOWN) {
+        post->whole = slack_can_show(r->input) ? SLACK_IN_MESSAGE : SLACK_TOO_LONG;
+    }
+    if (post->whole == SLACK_TOO_LONG && post->ts[0] != '\0' && clock_boot_ms() >= post->again_ms) {
+        write_thread(r, thread, sizeof(thread));
+        slack_upload(slack, post, r, thread[0] != '\0' ? thread : post->ts);
+    }
 }
 
 static void show_waiting(struct slack *slack)
@@ -105,7 +134,11 @@ static void show_waiting(struct slack *slack)
         if (post == NULL) {
             post = slack_posts_add(&slack->posts, r->number, r->code);
         }
-        if (post != NULL && !post->posting && (post->ts[0] == '\0' || post->given != r->given)) {
+        if (post == NULL) {
+            continue;
+        }
+        care_for_whole(slack, post, r);
+        if (!post->posting && (post->ts[0] == '\0' || post->given != r->given || whole_changed(post))) {
             show(slack, post, r, NULL);
         }
     }
@@ -141,6 +174,9 @@ static void show_ends(struct slack *slack)
         buf_init(&error, 4096);
         if (people_last(slack->people, slice_of(post->code), &last, &error) == STORE_DONE &&
             last.number == post->request && last.state != REQUEST_WAITING) {
+            if (post->whole == SLACK_UNKNOWN) {
+                post->whole = slack_can_show(last.input) ? SLACK_IN_MESSAGE : SLACK_TOO_LONG;
+            }
             show(slack, post, &last, end_name(last.state));
         } else if (error.len == 0) { /* forgotten by the store: an old message keeps what it says */
             post->over = true;

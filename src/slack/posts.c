@@ -67,6 +67,9 @@ static void take_all(struct slack_posts *posts, const struct json_doc *doc)
             struct slack_post *post = slack_posts_add(posts, read.request, read.code);
             if (post != NULL) {
                 *post = read;
+                if (json_is(json_get(doc, v, "snippet"), JSON_TRUE)) {
+                    post->whole = SLACK_IN_SNIPPET; /* its message may not say so yet */
+                }
             }
         }
     }
@@ -130,8 +133,9 @@ void slack_posts_save(struct slack_posts *posts)
         if (post->ts[0] == '\0') {
             continue;
         }
-        buf_printf(&text, "%s{\"request\":%lld,\"code\":\"%s\",\"channel\":\"%s\",\"ts\":\"%s\"}",
-                   first ? "" : ",\n", (long long)post->request, post->code, post->channel, post->ts);
+        buf_printf(&text, "%s{\"request\":%lld,\"code\":\"%s\",\"channel\":\"%s\",\"ts\":\"%s\"%s}",
+                   first ? "" : ",\n", (long long)post->request, post->code, post->channel, post->ts,
+                   post->whole == SLACK_IN_SNIPPET ? ",\"snippet\":true" : "");
         first = false;
     }
     buf_text(&text, "]\n");

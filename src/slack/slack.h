@@ -29,12 +29,23 @@ void slack_settings_clear(struct slack_settings *settings);
 /* ---- Messages (blocks.c) ---- */
 
 #define SLACK_SECTION_MOST 2900u /* bytes of one section; Slack takes 3000 characters */
-#define SLACK_SECTIONS     30u   /* of an input; a longer one is answered elsewhere */
+#define SLACK_SECTIONS     30u   /* of an input; a longer one goes to a snippet */
+
+/* Where the whole input can be seen in Slack. Only where it can, the request is answered there. */
+enum slack_whole {
+    SLACK_UNKNOWN,    /* not looked at yet */
+    SLACK_IN_MESSAGE, /* in the message itself */
+    SLACK_TOO_LONG,   /* for a message; no snippet yet */
+    SLACK_UPLOADING,  /* a snippet is on its way */
+    SLACK_IN_SNIPPET, /* Slack has said that it has all of it */
+    SLACK_NOT_TO_SEE, /* the snippet was refused */
+};
 
 /* Appends {"channel","text","blocks"[,"thread_ts"][,"ts"]} for a request. `ended` is a word for how it ended, or NULL
- * while it waits; then there are buttons, unless the input is too long to be shown here whole. `by`: who answered. */
-void slack_write_message(struct buf *buf, const struct request *request, const char *ended, struct slice by,
-                         const char *channel, const char *thread_ts, const char *ts);
+ * while it waits; then there are buttons if `whole` says that the input can be seen. `by`: who answered. */
+void slack_write_message(struct buf *buf, const struct request *request, enum slack_whole whole,
+                         const char *ended, struct slice by, const char *channel, const char *thread_ts,
+                         const char *ts);
 
 /* Appends a text as it may stand in a message: printable, and no mark-up of Slack's. */
 void slack_append_text(struct buf *buf, struct slice text);
@@ -51,9 +62,12 @@ struct slack_post {
     int64_t request;
     char code[CODE_LENGTH + 1];
     char channel[64], ts[64];
-    uint32_t given; /* as shown */
-    bool posting;   /* on its way: no ts yet */
-    bool over;      /* its end is shown, or on its way */
+    uint32_t given;         /* as shown */
+    enum slack_whole whole; /* where its input is */
+    enum slack_whole shown; /* what its message says of that */
+    int64_t again_ms;       /* boot clock: a snippet that found no network is not tried before */
+    bool posting;           /* on its way: no ts yet */
+    bool over;              /* its end is shown, or on its way */
 };
 
 struct slack_posts {

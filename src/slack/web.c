@@ -10,6 +10,8 @@
 #define ANSWER_BYTES ((size_t)4 << 20)
 #define CONNECT_MS   5000L
 #define TOTAL_MS     15000L
+#define UPLOAD_MS    120000L
+#define BODY_BYTES   ((size_t)64 << 20)
 #define TRIES        4u
 #define PAUSE_MS     1000
 #define PAUSE_MOST_S 300L
@@ -25,6 +27,7 @@ struct web_request {
     unsigned tries;
     int64_t due_ms; /* boot clock; not sent before */
     bool running;
+    bool plain; /* the answer is no JSON: its status says all */
     web_done *done;
     void *context;
 };
@@ -102,65 +105,130 @@ static size_t take(char *bytes, size_t size, size_t count, void *context)
     return buf_ok(&r->answer) ? size * count : 0;
 }
 
-static bool prepare(struct web_request *r, const char *token)
+static bool add_header(struct web_request *r, const char *line)
 {
-    struct buf url, header;
-    buf_init(&url, 4096);
+    struct curl_slist *more = curl_slist_append(r->headers, line);
+    r->headers = more != NULL ? more : r->headers;
+    return more != NULL;
+}
+
+/* `token` NULL: none is sent. */
+static bool add_headers(struct web_request *r, const char *type, const char *token)
+{
+    struct buf header;
     buf_init(&header, 4096);
-    buf_printf(&url, "%s%s", r->web->base, r->method);
-    buf_printf(&header, "Authorization: Bearer %s", token);
-    bool ok = buf_ok(&url) && buf_ok(&header) && (r->curl = curl_easy_init()) != NULL;
-    if (ok) {
-        r->headers = curl_slist_append(NULL, "Content-Type: application/json; charset=utf-8");
-        struct curl_slist *more = r->headers != NULL ? curl_slist_append(r->headers, header.ptr) : NULL;
-        ok = more != NULL;
-        curl_easy_setopt(r->curl, CURLOPT_URL, url.ptr);
-        curl_easy_setopt(r->curl, CURLOPT_PROTOCOLS_STR, "https,http");
-        curl_easy_setopt(r->curl, CURLOPT_PROXY, "");
-        curl_easy_setopt(r->curl, CURLOPT_HTTPHEADER, r->headers);
-        curl_easy_setopt(r->curl, CURLOPT_POSTFIELDS, r->body.ptr);
-        curl_easy_setopt(r->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
-        curl_easy_setopt(r->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
-        curl_easy_setopt(r->curl, CURLOPT_TIMEOUT_MS, TOTAL_MS);
-        curl_easy_setopt(r->curl, CURLOPT_WRITEFUNCTION, take);
-        curl_easy_setopt(r->curl, CURLOPT_WRITEDATA, r);
-        curl_easy_setopt(r->curl, CURLOPT_PRIVATE, r);
-        curl_easy_setopt(r->curl, CURLOPT_NOSIGNAL, 1L);
+    buf_printf(&header, "Content-Type: %s", type);
+    bool ok = buf_ok(&header) && add_header(r, header.ptr);
+    if (ok && token != NULL) {
+        buf_reset(&header);
+        buf_printf(&header, "Authorization: Bearer %s", token);
+        ok = buf_ok(&header) && add_header(r, header.ptr);
     }
     if (header.ptr != NULL) {
         explicit_bzero(header.ptr, header.len);
     }
-    buf_finish(&url);
     buf_finish(&header);
     return ok;
 }
 
-bool web_post(struct web *web, const char *method, const char *token, struct slice json, web_done *done,
-              void *context)
+static bool prepare(struct web_request *r, const char *url, const char *type, const char *token)
+{
+    if ((r->curl = curl_easy_init()) == NULL || !add_headers(r, type, token)) {
+        return false;
+    }
+    curl_easy_setopt(r->curl, CURLOPT_URL, url);
+    curl_easy_setopt(r->curl, CURLOPT_PROTOCOLS_STR, "https,http");
+    curl_easy_setopt(r->curl, CURLOPT_PROXY, "");
+    curl_easy_setopt(r->curl, CURLOPT_HTTPHEADER, r->headers);
+    curl_easy_setopt(r->curl, CURLOPT_POSTFIELDS, r->body.ptr);
+    curl_easy_setopt(r->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.len);
+    curl_easy_setopt(r->curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_MS);
+    curl_easy_setopt(r->curl, CURLOPT_TIMEOUT_MS, r->plain ? UPLOAD_MS : TOTAL_MS);
+    curl_easy_setopt(r->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(r->curl, CURLOPT_WRITEDATA, r);
+    curl_easy_setopt(r->curl, CURLOPT_PRIVATE, r);
+    curl_easy_setopt(r->curl, CURLOPT_NOSIGNAL, 1L);
+    return true;
+}
+
+static struct web_request *new_request(struct web *web, const char *method, struct slice body, web_done *done,
+                                       void *context)
 {
     struct web_request *r = calloc(1, sizeof(*r));
     if (r == NULL) {
-        return false;
+        return NULL;
     }
     r->web = web;
     r->done = done;
     r->context = context;
     snprintf(r->method, sizeof(r->method), "%s", method);
-    buf_init(&r->body, ANSWER_BYTES);
+    buf_init(&r->body, BODY_BYTES);
     buf_init(&r->answer, ANSWER_BYTES);
-    buf_slice(&r->body, json);
+    buf_slice(&r->body, body);
     buf_byte(&r->body, '\0');
     r->body.len -= buf_ok(&r->body) ? 1 : 0;
-    if (!buf_ok(&r->body) || !prepare(r, token)) {
-        free_request(r);
-        return false;
+    if (buf_ok(&r->body)) {
+        return r;
     }
+    free_request(r);
+    return NULL;
+}
+
+static void add_request(struct web *web, struct web_request *r)
+{
     struct web_request **end = &web->requests; /* in their order: an update must not overtake the post */
     while (*end != NULL) {
         end = &(*end)->next;
     }
     *end = r;
     web->open++;
+}
+
+static bool post(struct web *web, struct web_request *r, const char *type, const char *token)
+{
+    struct buf url;
+    if (r == NULL) {
+        return false;
+    }
+    buf_init(&url, 4096);
+    buf_printf(&url, "%s%s", web->base, r->method);
+    bool ok = buf_ok(&url) && prepare(r, url.ptr, type, token);
+    buf_finish(&url);
+    if (ok) {
+        add_request(web, r);
+    } else {
+        free_request(r);
+    }
+    return ok;
+}
+
+bool web_post(struct web *web, const char *method, const char *token, struct slice json, web_done *done,
+              void *context)
+{
+    return post(web, new_request(web, method, json, done, context), "application/json; charset=utf-8", token);
+}
+
+bool web_post_form(struct web *web, const char *method, const char *token, struct slice form, web_done *done,
+                   void *context)
+{
+    return post(web, new_request(web, method, form, done, context), "application/x-www-form-urlencoded",
+                token);
+}
+
+bool web_upload(struct web *web, const char *url, struct slice bytes, web_done *done, void *context)
+{
+    bool secure = strncmp(url, "https://", 8) == 0;
+    bool of_tests = strncmp(web->base, "http://", 7) == 0 && strncmp(url, "http://", 7) == 0;
+    struct web_request *r = secure || of_tests ? new_request(web, "an upload", bytes, done, context) : NULL;
+    if (r == NULL) {
+        return false;
+    }
+    r->plain = true;
+    if (!prepare(r, url, "application/octet-stream", NULL)) {
+        free_request(r);
+        return false;
+    }
+    add_request(web, r);
     return true;
 }
 
@@ -211,14 +279,40 @@ static void put_off(struct web *web, struct web_request *r, int64_t pause_ms)
     r->due_ms = clock_boot_ms() + pause_ms;
 }
 
+/* Reads an answer whose exchange has come to its end. `error` has room for Slack's word. */
+static void read_answer(struct web_request *r, long status, struct json_doc *doc, char *error, size_t size,
+                        struct web_answer *ret_answer)
+{
+    struct json_error fault;
+    struct curl_header *scopes = NULL;
+    const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = (uint32_t)ANSWER_BYTES};
+    if (r->plain) {
+        snprintf(error, size, "HTTP status %ld", status);
+        ret_answer->error = status == 200 ? NULL : error;
+        return;
+    }
+    if (curl_easy_header(r->curl, "x-oauth-scopes", 0, CURLH_HEADER, -1, &scopes) == CURLHE_OK) {
+        ret_answer->scopes = scopes->value;
+    }
+    if (json_parse(doc, buf_slice_of(&r->answer), &options, &fault)) {
+        const struct json_value *ok = json_get(doc, json_root(doc), "ok");
+        const struct json_value *why = json_get(doc, json_root(doc), "error");
+        ret_answer->doc = doc;
+        ret_answer->error = NULL;
+        if (!json_is(ok, JSON_TRUE)) {
+            snprintf(error, size, "%.*s", json_is(why, JSON_STRING) ? (int)why->str_len : 0,
+                     json_is(why, JSON_STRING) ? why->str : "");
+            ret_answer->error = error[0] != '\0' ? error : "refused";
+        }
+    }
+}
+
 static void answered(struct web *web, struct web_request *r, CURLcode result)
 {
     long status = 0;
     curl_off_t wait = 0;
     struct json_doc doc;
-    struct json_error fault;
     char error[64] = "";
-    const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = (uint32_t)ANSWER_BYTES};
     curl_easy_getinfo(r->curl, CURLINFO_RESPONSE_CODE, &status);
     curl_easy_getinfo(r->curl, CURLINFO_RETRY_AFTER, &wait);
     curl_multi_remove_handle(web->multi, r->curl);
@@ -236,16 +330,8 @@ static void answered(struct web *web, struct web_request *r, CURLcode result)
     }
     json_init(&doc);
     struct web_answer answer = {.error = "no answer", .unreachable = result != CURLE_OK || status >= 500};
-    if (!answer.unreachable && json_parse(&doc, buf_slice_of(&r->answer), &options, &fault)) {
-        const struct json_value *ok = json_get(&doc, json_root(&doc), "ok");
-        const struct json_value *why = json_get(&doc, json_root(&doc), "error");
-        answer.doc = &doc;
-        answer.error = NULL;
-        if (!json_is(ok, JSON_TRUE)) {
-            snprintf(error, sizeof(error), "%.*s", json_is(why, JSON_STRING) ? (int)why->str_len : 0,
-                     json_is(why, JSON_STRING) ? why->str : "");
-            answer.error = error[0] != '\0' ? error : "refused";
-        }
+    if (!answer.unreachable) {
+        read_answer(r, status, &doc, error, sizeof(error), &answer);
     }
     end_request(web, r, &answer);
     json_finish(&doc);

@@ -21,13 +21,22 @@ void web_destroy(struct web *web);
 struct web_answer {
     const struct json_doc *doc;
     const char *error;
-    bool unreachable; /* no answer at all: the network, or the server failed */
+    bool unreachable;   /* no answer at all: the network, or the server failed */
+    const char *scopes; /* of the token, with commas between, where Slack says them; else NULL */
 };
 typedef void web_done(void *context, const struct web_answer *answer);
 
 /* Starts a POST of a JSON body with a bearer token. False without memory; then `done` is not called. */
 MUST_USE bool web_post(struct web *web, const char *method, const char *token, struct slice json,
                        web_done *done, void *context);
+
+/* The same with a body of a form (a=b&c=d): some methods take no JSON. */
+MUST_USE bool web_post_form(struct web *web, const char *method, const char *token, struct slice form,
+                            web_done *done, void *context);
+
+/* Starts a POST of plain bytes to an address that Slack gave. No token goes there. The answer holds no document: it is
+ * well when `error` is NULL. An address that is not HTTPS is taken in tests only, where `base` is not either. */
+MUST_USE bool web_upload(struct web *web, const char *url, struct slice bytes, web_done *done, void *context);
 
 /* Lets what is on its way move on, and waits at most `timeout_ms` for it, or for `fd` (-1: none) to be readable, or
  * writable too. */

@@ -22,6 +22,17 @@ const long = await web.chat.postMessage({ channel: "C1", text: "x", blocks: [{ t
 check("a block that is too long", long.error === "invalid_blocks", long);
 slack.busy.set("chat.postMessage", 1);
 check("a pause is obeyed", (await web.chat.postMessage({ channel: "C1", text: "x" })).ok);
+const uploaded = await web.filesUploadV2({ channel_id: "C1", thread_ts: posted.ts, filename: "call.txt", snippet_type: "text", content: "all of it" });
+const file = [...slack.files.values()][0];
+check("an upload", uploaded.ok && file?.shared && file.snippet === "text" && file.channel === "C1" && file.thread_ts === posted.ts && file.bytes.toString() === "all of it", [uploaded, file]);
+const huge = await web.files.getUploadURLExternal({ filename: "x", length: 2000000, snippet_type: "text" }).catch((e) => e.data);
+check("a snippet that is too large", huge.error === "snippet_too_large", huge);
+const json = await (await fetch(`${slack.api}files.getUploadURLExternal`, { method: "POST", headers: { authorization: `Bearer ${BOT}`, "content-type": "application/json" }, body: JSON.stringify({ filename: "x", length: 1 }) })).json();
+check("an upload asked for in JSON", json.error === "invalid_arguments", json);
+const early = await web.files.getUploadURLExternal({ filename: "x", length: 5 });
+const empty = await web.files.completeUploadExternal({ files: [{ id: early.file_id }], channel_id: "C1" }).catch((e) => e.data);
+check("a file without bytes", empty.error === "file_not_found", empty);
+check("a wrong number of bytes", (await fetch(early.upload_url, { method: "POST", body: "four" })).status === 400);
 const wrong = await new WebClient("xoxb-wrong", { slackApiUrl: slack.api, logLevel: LogLevel.ERROR }).auth.test().catch((e) => e.data);
 check("a wrong token", wrong.error === "invalid_auth", wrong);
 

@@ -34,6 +34,9 @@ export class Standin {
   constructor() {
     this.messages = []; // {channel, ts, text, blocks, thread_ts, updates}
     this.ephemeral = [];
+    this.files = new Map(); // id to {name, length, snippet, bytes, channel, thread_ts, shared}
+    this.uploads = "taken"; // "refused": the bytes are; "lost": the scope is
+    this.scopes = "chat:write,files:write,channels:read,channels:history";
     this.calls = []; // {method, body}
     this.sockets = new Set();
     this.tickets = new Set();
@@ -74,17 +77,19 @@ export class Standin {
   async answer(request, response) {
     const chunks = [];
     for await (const chunk of request) chunks.push(chunk);
-    const raw = Buffer.concat(chunks).toString();
+    const bytes = Buffer.concat(chunks), raw = bytes.toString();
+    const upload = new URL(request.url, "http://x").pathname.match(/^\/upload\/(\w+)$/);
+    if (upload) return this.upload(upload[1], bytes, request, response);
     const method = new URL(request.url, "http://x").pathname.replace(/^\/api\//, "");
     const token = (request.headers.authorization ?? "").replace(/^Bearer /, "");
     const send = (body, status = 200, headers = {}) => {
-      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.writeHead(status, { "content-type": "application/json", "x-oauth-scopes": this.scopes, ...headers });
       response.end(JSON.stringify(body));
     };
     let body = {};
     try {
       body = (request.headers["content-type"] ?? "").startsWith("application/json") ? JSON.parse(raw || "{}")
-        : Object.fromEntries([...new URLSearchParams(raw)].map(([k, v]) => [k, k === "blocks" ? JSON.parse(v) : v]));
+        : Object.fromEntries([...new URLSearchParams(raw)].map(([k, v]) => [k, k === "blocks" || k === "files" ? JSON.parse(v) : v]));
     } catch { return send({ ok: false, error: "invalid_json" }); }
     const left = this.busy.get(method) ?? 0;
     if (left > 0) {
@@ -99,7 +104,28 @@ export class Standin {
     const wanted = method === "apps.connections.open" ? APP : BOT;
     if (this.revoked) return send({ ok: false, error: "token_revoked" });
     if (token !== wanted) return send({ ok: false, error: "invalid_auth" });
+    // As Slack itself: this method takes no JSON.
+    if (method === "files.getUploadURLExternal" && !(request.headers["content-type"] ?? "").startsWith("application/x-www-form-urlencoded")) {
+      return send({ ok: false, error: "invalid_arguments" });
+    }
     send(this.run(method, body));
+  }
+
+  // The address that files.getUploadURLExternal gave: it takes the bytes once, as many as were told, and no token.
+  async upload(id, body, request, response) {
+    const type = request.headers["content-type"] ?? "";
+    let bytes = body; // or, as the official client does, a form with the file in it
+    if (type.startsWith("multipart/form-data")) {
+      const parts = [...(await new Response(body, { headers: { "content-type": type } }).formData()).values()];
+      bytes = Buffer.from(await parts.find((part) => typeof part !== "string").arrayBuffer());
+    }
+    const file = this.files.get(id), left = this.busy.get("upload") ?? 0;
+    const end = (status, text, headers = {}) => { response.writeHead(status, headers); response.end(text); };
+    if (left > 0) { this.busy.set("upload", left - 1); return end(429, "", { "retry-after": "1" }); }
+    if (request.headers.authorization) this.leaked = true;
+    if (request.method !== "POST" || !file || file.bytes || file.length !== bytes.length || this.uploads === "refused") return end(400, "refused");
+    file.bytes = bytes;
+    end(200, `OK - ${bytes.length}`);
   }
 
   run(method, body) {
@@ -126,6 +152,22 @@ export class Standin {
         if (fault) return { ok: false, error: fault };
         Object.assign(found, { text: body.text, blocks: body.blocks, updates: found.updates + 1 });
         return { ok: true, channel: body.channel, ts: body.ts };
+      }
+      case "files.getUploadURLExternal": {
+        const length = Number(body.length);
+        if (this.uploads === "lost") return { ok: false, error: "missing_scope", needed: "files:write" };
+        if (!body.filename || !(length > 0)) return { ok: false, error: "missing_argument" };
+        if (body.snippet_type && length > 1 << 20) return { ok: false, error: "snippet_too_large" };
+        const id = `F${this.files.size + 1}`;
+        this.files.set(id, { name: body.filename, length, snippet: body.snippet_type });
+        return { ok: true, upload_url: `http://127.0.0.1:${this.port}/upload/${id}`, file_id: id };
+      }
+      case "files.completeUploadExternal": {
+        const found = (body.files ?? []).map((f) => this.files.get(f.id));
+        if (found.length === 0 || found.some((f) => !f?.bytes || f.shared)) return { ok: false, error: "file_not_found" };
+        if (body.thread_ts && !/^\d+\.\d{6}$/.test(body.thread_ts)) return { ok: false, error: "invalid_arguments" };
+        for (const f of found) Object.assign(f, { channel: body.channel_id, thread_ts: body.thread_ts, shared: true });
+        return { ok: true, files: body.files };
       }
       case "chat.postEphemeral": this.ephemeral.push(body); return { ok: true, message_ts: "1" };
       default: return { ok: false, error: "unknown_method" };
