@@ -199,9 +199,11 @@ static int parse(struct options *options, const struct cli_command *command, int
 {
     struct option longs[OWN_OPTIONS_MOST + 8] = {{"help", no_argument, NULL, HELP_OPTION}};
     for (size_t i = 0; i < count; i++) {
-        longs[i + 1] =
-            (struct option){specs[i].name, specs[i].kind == OPTION_FLAG ? no_argument : required_argument,
-                            NULL, FIRST_OPTION + (int)i};
+        longs[i + 1] = (struct option){specs[i].name,
+                                       specs[i].kind == OPTION_FLAG    ? no_argument
+                                       : specs[i].kind == OPTION_MAYBE ? optional_argument
+                                                                       : required_argument,
+                                       NULL, FIRST_OPTION + (int)i};
     }
     optind = 1;
     opterr = 0;
@@ -220,6 +222,8 @@ static int parse(struct options *options, const struct cli_command *command, int
         const struct option_spec *spec = &specs[c - FIRST_OPTION];
         if (spec->kind == OPTION_FLAG) {
             *(bool *)spec->target = true;
+        } else if (spec->kind == OPTION_MAYBE) {
+            *(const char **)spec->target = optarg != NULL ? optarg : "";
         } else if (spec->kind == OPTION_VALUE) {
             *(const char **)spec->target = optarg;
         } else if (!list_add(spec->target, optarg)) {

@@ -9,6 +9,7 @@
 
 enum option_kind {
     OPTION_FLAG,  /* target: bool * */
+    OPTION_MAYBE, /* target: const char **; "" where it is given without =VALUE */
     OPTION_VALUE, /* target: const char **; the last one given counts */
     OPTION_LIST,  /* target: struct option_list * */
 };

@@ -22,13 +22,18 @@ struct enter_options {
     struct enter_places
         frozen;           /* below writable directories, and read-only all the same; mount points, so that
                                      renaming what is above them does not go round it */
-    bool private_network; /* no network but a loopback of its own */
+    bool landlock;        /* by Landlock's rules alone, without namespaces */
+    bool private_network; /* no network but a loopback of its own; with landlock no sockets at all */
     int proxy_socket;     /* where the socket that listens on it is handed out; -1: nowhere */
     char **command;       /* ends with NULL */
 };
 
 /* Says what went wrong, to standard error, with the errno of the last call: "callgate: confinement: …". */
 void enter_complain(const char *what, const char *path);
+
+/* Says what stands in the way of namespaces, the one command that helps, and whether Landlock is to be had. `why`: the
+ * errno of what was refused. */
+void enter_explain(int why);
 
 /* New user, mount, pid and IPC namespaces for this process's next child (mounts and user for itself), with the
  * same user and group ids inside. */
@@ -47,6 +52,20 @@ bool enter_devices(int *ret_empty);
 /* No new privileges, no capabilities, signals and abstract sockets kept inside (Landlock, where the kernel has it:
  * ABI 6), no typing into terminals (TIOCSTI, TIOCLINUX), no kernel keyrings. */
 bool enter_restrictions(void);
+
+/* Of these: signals and abstract sockets. */
+bool enter_scopes(void);
+
+/* Of these: the filter of system calls. What it refuses besides, where no namespace holds it: */
+enum enter_filter_also {
+    FILTER_NOTHING_ELSE,
+    FILTER_NO_NAMED_SOCKETS, /* sockets of the local system, which lead to whatever listens outside; io_uring */
+    FILTER_NO_SOCKETS,       /* any socket; io_uring */
+};
+bool enter_filter(enum enter_filter_also also);
+
+/* Without namespaces: everything that Landlock and a filter can hold (docs/confinement.md has what they cannot). */
+bool enter_landlock(const struct enter_options *options);
 
 /* As pid 1: starts the command, hands signals on, reaps, and returns its exit status once it has ended. */
 int enter_supervise(char **command);

@@ -1,5 +1,5 @@
-/* callgate-confine [--hide PATH] [--keep PATH] [--write PATH] [--freeze PATH] [--no-net | --net-fd N] -- COMMAND:
- * runs COMMAND in a view of the system. --net-fd: a socket at which a proxy outside waits for the one that listens
+/* callgate-confine [--hide PATH] [--keep PATH] [--write PATH] [--freeze PATH] [--no-net | --net-fd N | --landlock] --
+ * COMMAND: runs COMMAND in a view of the system. --net-fd: a socket at which a proxy outside waits for the one that listens
  * inside. `callgate confine` and `callgate run --confine` start it; they work the view out.
  *
  * Exit: the command's own status; 125 when the confinement could not be made. */
@@ -43,13 +43,10 @@ static bool add(struct enter_places *places, const char *path)
 static bool read_options(struct enter_options *options, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"hide", required_argument, NULL, 'h'},
-        {"keep", required_argument, NULL, 'k'},
-        {"write", required_argument, NULL, 'w'},
-        {"freeze", required_argument, NULL, 'f'},
-        {"no-net", no_argument, NULL, 'n'},
-        {"net-fd", required_argument, NULL, 'p'},
-        {NULL, 0, NULL, 0},
+        {"hide", required_argument, NULL, 'h'},   {"keep", required_argument, NULL, 'k'},
+        {"write", required_argument, NULL, 'w'},  {"freeze", required_argument, NULL, 'f'},
+        {"no-net", no_argument, NULL, 'n'},       {"landlock", no_argument, NULL, 'l'},
+        {"net-fd", required_argument, NULL, 'p'}, {NULL, 0, NULL, 0},
     };
     bool ok = true;
     for (int c; ok && (c = getopt_long(argc, argv, "+", names, NULL)) != -1;) {
@@ -68,6 +65,9 @@ static bool read_options(struct enter_options *options, int argc, char **argv)
             break;
         case 'n':
             options->private_network = true;
+            break;
+        case 'l':
+            options->landlock = true;
             break;
         case 'p':
             options->private_network = true;
@@ -146,11 +146,28 @@ static int wait_for(pid_t child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + (WIFSIGNALED(status) ? WTERMSIG(status) : 0);
 }
 
+/* Becomes the command: there is no namespace whose first process this would have to be. */
+static int become(const struct enter_options *options)
+{
+    if (!enter_landlock(options)) {
+        return EXIT_NOT_CONFINED;
+    }
+    execvp(options->command[0], options->command);
+    int why = errno;
+    enter_complain("cannot start", options->command[0]);
+    return why == ENOENT ? 127 : 126;
+}
+
 int main(int argc, char **argv)
 {
     static struct enter_options options = {.proxy_socket = -1}; /* lives as long as the process */
-    if (!read_options(&options, argc, argv) || !close_descriptors(options.proxy_socket) ||
-        !enter_namespaces(&options) || !enter_network(&options)) {
+    if (!read_options(&options, argc, argv) || !close_descriptors(options.proxy_socket)) {
+        return EXIT_NOT_CONFINED;
+    }
+    if (options.landlock) {
+        return become(&options);
+    }
+    if (!enter_namespaces(&options) || !enter_network(&options)) {
         return EXIT_NOT_CONFINED;
     }
     pid_t outside = getpid(), child = fork();

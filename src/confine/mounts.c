@@ -178,7 +178,9 @@ static bool make_view(const struct enter_options *options, struct kept_tree *kep
 {
     int empty = -1;
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        int why = errno;
         enter_complain("mounts cannot be made private", NULL);
+        enter_explain(why);
         return false;
     }
     bool ok = bind_places(&options->writable, "cannot bind") && bind_places(&options->frozen, "cannot bind");
@@ -191,7 +193,9 @@ static bool make_view(const struct enter_options *options, struct kept_tree *kep
          take_kept(options, kept) && enter_devices(&empty) && private_temporary("/tmp") &&
          hide_all(options, kept, empty);
     if (ok && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) != 0) {
+        int why = errno;
         enter_complain("a /proc of its own cannot be mounted", NULL);
+        enter_explain(why);
         ok = false;
     }
     if (empty >= 0) {

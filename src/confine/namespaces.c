@@ -12,42 +12,15 @@ static bool write_file(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-    if (!ok) {
-        enter_complain("cannot write", path);
+    if (!ok) { /* a namespace was given, and no rights in it: that is how AppArmor keeps it from a program */
+        int why = errno;
+        enter_complain("this system gives no rights in a user namespace: cannot write", path);
+        enter_explain(why);
     }
     if (fd >= 0) {
         close(fd);
     }
     return ok;
-}
-
-/* What stands in the way of user namespaces, and the one command that helps. */
-static void explain_refusal(void)
-{
-    static const struct {
-        const char *path, *bad, *advice;
-    } reasons[] = {
-        {"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1",
-         "AppArmor keeps user namespaces from programs without a profile (Ubuntu 24.04 and later): install "
-         "callgate's Debian package, which brings one, or load share/callgate/apparmor.d/callgate-confine "
-         "with "
-         "apparmor_parser as root"},
-        {"/proc/sys/kernel/unprivileged_userns_clone", "0",
-         "user namespaces are switched off: 'sudo sysctl kernel.unprivileged_userns_clone=1'"},
-        {"/proc/sys/user/max_user_namespaces", "0",
-         "no user namespace is allowed: 'sudo sysctl user.max_user_namespaces=10000'"},
-    };
-    for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-        char text[16] = "";
-        int fd = open(reasons[i].path, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && text[0] == reasons[i].bad[0] &&
-            (text[1] == '\n' || text[1] == '\0')) {
-            fprintf(stderr, "callgate: %s\n", reasons[i].advice);
-        }
-        if (fd >= 0) {
-            close(fd);
-        }
-    }
 }
 
 bool enter_namespaces(const struct enter_options *options)
@@ -57,8 +30,9 @@ bool enter_namespaces(const struct enter_options *options)
     gid_t gid = getegid();
     int flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC;
     if (unshare(flags | (options->private_network ? CLONE_NEWNET : 0)) != 0) {
+        int why = errno;
         enter_complain("this system does not give user namespaces", NULL);
-        explain_refusal();
+        enter_explain(why);
         return false;
     }
     if (!write_file("/proc/self/setgroups", "deny")) {

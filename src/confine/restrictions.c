@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ struct landlock_attributes {
 /* Only scopes: a file rule of Landlock forbids mounting, and the sandboxes that agents bring themselves would die.
  * An older kernel has the pid namespace against signals; abstract sockets are then reachable, and `confine --print`
  * says so. */
-static bool scope_signals_and_sockets(void)
+bool enter_scopes(void)
 {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
     if (abi < ABI_WITH_SCOPES) {
@@ -40,8 +41,23 @@ static bool scope_signals_and_sockets(void)
     return ok;
 }
 
+static bool refuse_sockets(scmp_filter_ctx filter, enum enter_filter_also also)
+{
+    const uint32_t refuse = SCMP_ACT_ERRNO(EACCES);
+    bool ok = true;
+    if (also == FILTER_NO_SOCKETS) {
+        ok = seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 0) == 0;
+    } else if (also == FILTER_NO_NAMED_SOCKETS) {
+        ok = seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffffu, AF_UNIX)) == 0;
+    }
+    /* A ring makes sockets without a call that a filter sees. */
+    return ok && (also == FILTER_NOTHING_ELSE ||
+                  seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(io_uring_setup), 0) == 0);
+}
+
 /* Calls that act through what is inherited: typing into the terminal outside, and the user's kernel keyrings. */
-static bool filter_calls(void)
+bool enter_filter(enum enter_filter_also also)
 {
     static const int keyrings[] = {SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl)};
     static const unsigned typing[] = {TIOCSTI, 0x541c /* TIOCLINUX */};
@@ -55,7 +71,7 @@ static bool filter_calls(void)
     for (size_t i = 0; ok && i < sizeof(keyrings) / sizeof(keyrings[0]); i++) {
         ok = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), keyrings[i], 0) == 0;
     }
-    ok = ok && seccomp_load(filter) == 0;
+    ok = ok && refuse_sockets(filter, also) && seccomp_load(filter) == 0;
     if (!ok) {
         enter_complain("the filter of system calls cannot be loaded", NULL);
     }
@@ -87,5 +103,5 @@ bool enter_restrictions(void)
         enter_complain("new privileges cannot be refused", NULL);
         return false;
     }
-    return drop_capabilities() && scope_signals_and_sockets() && filter_calls();
+    return drop_capabilities() && enter_scopes() && enter_filter(FILTER_NOTHING_ELSE);
 }

@@ -58,15 +58,20 @@ static bool exists(struct slice path)
     return stat(text, &st) == 0;
 }
 
-/* Whether a prefix lies below a hidden one. */
+/* Whether a prefix lies below a hidden one, with nothing that is kept between them. */
 static bool is_below_hidden(const struct view *view, struct slice path)
 {
+    size_t nearest = 0;
+    bool hidden = false;
     for (size_t i = 0; i < view->count; i++) {
-        if (view->list[i].kind == VIEW_HIDDEN && path_is_under(path, view->list[i].path)) {
-            return true;
+        const struct view_place *place = &view->list[i];
+        if ((place->kind == VIEW_HIDDEN || place->kind == VIEW_KEPT) && place->path.len >= nearest &&
+            path_is_under(path, place->path)) {
+            nearest = place->path.len;
+            hidden = place->kind == VIEW_HIDDEN;
         }
     }
-    return false;
+    return hidden;
 }
 
 /* Of a directory the question is about a place in it that no rule names: what rules name below it is asked about by
@@ -277,7 +282,7 @@ void view_finish(struct view *view)
     *view = (struct view){0};
 }
 
-void view_write(struct buf *buf, const struct view *view)
+void view_write(struct buf *buf, const struct view *view, bool landlock)
 {
     static const char *const names[] = {"hidden", "kept", "writable", "read-only", "absent", "visible"};
     for (size_t i = 0; i < view->count; i++) {
@@ -288,7 +293,7 @@ void view_write(struct buf *buf, const struct view *view)
         buf_text(buf, ")\n");
     }
     buf_text(buf, "read-only /  (everything else)\n");
-    buf_text(buf, "private   /tmp, /dev, /proc\n");
+    buf_text(buf, landlock ? "shared    /tmp, /proc\n" : "private   /tmp, /dev, /proc\n");
     if (view->cut) {
         buf_printf(
             buf,
@@ -300,11 +305,11 @@ void view_write(struct buf *buf, const struct view *view)
              "not held  names that are made or replaced later from outside, and hard links made before\n");
 }
 
-char **view_arguments(struct view *view, const char *program, const char *network, size_t extra,
-                      size_t *ret_count)
+char **view_arguments(struct view *view, const char *program, const char *network, bool landlock,
+                      size_t extra, size_t *ret_count)
 {
     static const char *const options[] = {"--hide", "--keep", "--write", "--freeze", NULL, NULL};
-    char **list = arena_array(&view->arena, view->count * 2 + extra + 4, sizeof(*list));
+    char **list = arena_array(&view->arena, view->count * 2 + extra + 5, sizeof(*list));
     size_t count = 0;
     if (list == NULL) {
         return NULL;
@@ -319,6 +324,9 @@ char **view_arguments(struct view *view, const char *program, const char *networ
     }
     if (network != NULL) {
         list[count++] = (char *)network;
+    }
+    if (landlock) {
+        list[count++] = (char *)"--landlock";
     }
     list[count++] = (char *)"--";
     *ret_count = count;

@@ -60,12 +60,12 @@ struct view_options {
 MUST_USE bool view_make(struct view *ret_view, const struct view_options *options, struct buf *ret_error);
 void view_finish(struct view *view);
 
-/* Appends the view in words, a line for each place. */
-void view_write(struct buf *buf, const struct view *view);
+/* Appends the view in words, a line for each place. `landlock`: without what only namespaces give. */
+void view_write(struct buf *buf, const struct view *view, bool landlock);
 
 /* The arguments of callgate-confine for it: "--hide", PATH, … in the view's arena; ends with NULL. NULL without
- * memory. `network`: its option about the network; NULL: none. `extra`: room for so many more at the end. */
-char **view_arguments(struct view *view, const char *program, const char *network, size_t extra,
-                      size_t *ret_count);
+ * memory. `network`: its option about the network; NULL: none. `landlock`: without namespaces. `extra`: room for so many more at the end. */
+char **view_arguments(struct view *view, const char *program, const char *network, bool landlock,
+                      size_t extra, size_t *ret_count);
 
 #endif

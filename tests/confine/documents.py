@@ -100,6 +100,23 @@ def workspace(world):
     check("and it is told", "may only narrow" in ran.stderr and "1:" in ran.stderr, ran.stderr)
 
 
+def nested_rules(world):
+    """A denied place below an allowed one below a denied one is hidden."""
+    base = world.home + "/a"
+    path = world.home + "/nested.json"
+    os.makedirs(base + "/b/c/d")
+    for name in ("", "/b", "/b/c", "/b/c/d"):
+        with open(f"{base}{name}/f", "w") as file:
+            file.write("seen" + name)
+    rules = [{"id": f"r{len(name)}", "effect": effect, "match": {"tool": "*", "pathPrefix": base + name}, **reason}
+             for name, effect, reason in (("/b/c/d", "auto_approve", {}), ("/b/c", "deny", {"reason": "r"}), ("/b", "auto_approve", {}),
+                                          ("", "deny", {"reason": "r"}))]
+    with open(path, "w") as file:
+        json.dump(rules, file)
+    ran = world.confine(["--policy", path], "--", "/bin/sh", "-c", f"cd {base}; cat f b/f b/c/f b/c/d/f")
+    check("what is denied below what is kept is hidden", ran.stdout == "seen/bseen/b/c/d", ran)
+
+
 def server(world):
     """`run --confine` has the same view."""
     policies = world.policies(("", {"write": ["~/out"], "read": ["vendor"]}))
@@ -114,7 +131,7 @@ def server(world):
 
 def trial(top, callgate):
     world = World(top, callgate)
-    for part in (opened_and_closed, read_wins, workspace, server):
+    for part in (opened_and_closed, read_wins, workspace, nested_rules, server):
         part(world)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -15,6 +15,7 @@ import sys
 HOME, VICTIM, TMP_SOCKET, ABSTRACT, TTY = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4], sys.argv[5]
 KEY, PROJECT = HOME + "/.ssh/id", HOME + "/proj"
 ENV = PROJECT + "/.env"
+TMP = os.environ.get("TMPDIR", "/tmp")
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -190,7 +191,7 @@ def uses():
     works("write in the project", lambda: write(PROJECT + "/new.txt"))
     works("replace a file in the project", lambda: write(PROJECT + "/t") and os.rename(PROJECT + "/t", PROJECT + "/new.txt") is None)
     works("make folders", lambda: os.makedirs(PROJECT + "/a/b/c") is None)
-    works("write in /tmp", lambda: write("/tmp/x"))
+    works("write in /tmp", lambda: write(TMP + "/x"))
     works("read /etc/passwd", lambda: b"root" in read("/etc/passwd"))
     works("write what an allow names below a denied folder of the project", lambda: write(PROJECT + "/closed/open/new"))
     works("read documents in the home", lambda: read(HOME + "/docs/d.txt") == b"doc")
@@ -198,7 +199,7 @@ def uses():
     works("a terminal of one's own", lambda: len(os.openpty()) == 2)
     works("git", lambda: "ok" in shell(f"cd {PROJECT} && git -c user.name=a -c user.email=a@b add new.txt && git -c user.name=a -c user.email=a@b commit -qm x && echo ok"))
     works("git branch", lambda: "ok" in shell(f"cd {PROJECT} && git checkout -q -b other && echo ok"))
-    works("a compiler", lambda: "ok" in shell("cd /tmp && printf 'int main(void){return 0;}' >t.c && cc t.c -o t && ./t && echo ok"))
+    works("a compiler", lambda: "ok" in shell(f"cd {TMP} && printf 'int main(void){{return 0;}}' >t.c && cc t.c -o t && ./t && echo ok"))
     works("python", lambda: "ok" in shell(f"{sys.executable} -c 'print(\"ok\")'"))
     works("a nested sandbox", lambda: "ok" in shell("unshare -Urm --propagation private sh -c 'mount -t tmpfs t /tmp && echo ok'"))
 

@@ -12,6 +12,7 @@
 #include "cli/confine/places_internal.h"
 #include "cli/libexec.h"
 #include "cli/options.h"
+#include "confine/landlock.h"
 #include "host/host.h"
 
 static const char usage[] =
@@ -35,6 +36,10 @@ static const char usage[] =
     "  --confine-net no network but for a proxy outside: what rules let through by host, each request judged "
     "and\n"
     "                journalled as a call of the tool 'network'. --server, --channel and --thread say whose\n"
+    "  --landlock    where there are no user namespaces: by Landlock alone, which holds less. What it does "
+    "not "
+    "hold is\n"
+    "                told at each start\n"
     "  --print       says what is hidden, writable and read-only, and what the kernel does not enforce\n\n"
     "Example: callgate confine --write ~/.cache -- claude\n\n"
     "Exit: COMMAND's own status; 125 when the confinement cannot be made, 2 could not be done.\n";
@@ -94,6 +99,44 @@ static bool find_frozen(struct options *options, struct view_options *ret_option
     return add_policies(options, ret_options);
 }
 
+/* Landlock subtracts nothing from a directory that can be written to: the gate's own must not lie in one. */
+static bool holds_gate(const struct options *options, const struct view *view)
+{
+    const struct sources *sources = &options->sources;
+    const char *bad = landlock_can_write(view, slice_of(options->state_dir)) ? options->state_dir : NULL;
+    char real[PATH_MAX];
+    for (size_t i = 0; bad == NULL && i < sources->count; i++) {
+        const struct source_file *file = &sources->files[i];
+        bool own = file->text == NULL && !(file->at_tier && file->tier == TIER_WORKSPACE);
+        bad = own && realpath(file->path, real) != NULL && landlock_can_write(view, slice_of(real))
+                  ? file->path
+                  : NULL;
+    }
+    if (bad != NULL) {
+        say("%s lies where the program could write, and Landlock cannot keep it out: move it, or confine "
+            "without landlock",
+            bad);
+    }
+    return bad == NULL;
+}
+
+/* Whether a confinement by Landlock can be had here. */
+static bool has_landlock(const struct options *options, const struct view *view)
+{
+    int abi = landlock_abi();
+    if (abi < LANDLOCK_ABI_LEAST) {
+        say("confining by Landlock takes its ABI %d (Linux 6.2), and this kernel has %s: boot a newer one, "
+            "or with "
+            "'lsm=landlock,...', or confine without landlock",
+            LANDLOCK_ABI_LEAST,
+            abi == 0   ? "none"
+            : abi == 1 ? "ABI 1"
+                       : "ABI 2");
+        return false;
+    }
+    return holds_gate(options, view);
+}
+
 static bool make_view(struct options *options, const struct confine_options *own, struct view *ret_view)
 {
     struct buf error;
@@ -111,9 +154,24 @@ static bool make_view(struct options *options, const struct confine_options *own
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
         ok = false;
     }
+    if (ok && own->landlock && !has_landlock(options, ret_view)) {
+        view_finish(ret_view);
+        ok = false;
+    }
     buf_finish(&error);
     policy_destroy(policy);
     return ok;
+}
+
+/* Never silently less: what Landlock does not hold is told at each start. */
+static void tell_gaps(const struct view *view)
+{
+    struct buf text;
+    buf_init(&text, (size_t)64 << 20);
+    landlock_write_gaps(&text, view, landlock_abi());
+    say("confined by Landlock alone, which holds less than a view of the system:");
+    say_lines(&text);
+    buf_finish(&text);
 }
 
 char **confine_words(struct options *options, const struct confine_options *own, struct view *ret_view)
@@ -132,13 +190,15 @@ char **confine_words(struct options *options, const struct confine_options *own,
                                                  own->proxied_network   ? "--net-fd=3"
                                                  : own->private_network ? "--no-net"
                                                                         : NULL,
-                                                 (size_t)options->argc + 1, &count);
+                                                 own->landlock, (size_t)options->argc + 1, &count);
         for (int i = 0; words != NULL && i < options->argc; i++) {
             words[count++] = options->argv[i];
         }
         if (words == NULL) {
             say("no memory");
             view_finish(ret_view);
+        } else if (own->landlock) {
+            tell_gaps(ret_view);
         }
     }
     buf_finish(&path);
@@ -153,11 +213,15 @@ static int print_view(struct options *options, const struct confine_options *own
         return EXIT_UNABLE;
     }
     buf_init(&text, (size_t)64 << 20);
-    view_write(&text, &view);
+    view_write(&text, &view, own->landlock);
+    if (own->landlock) {
+        landlock_write_gaps(&text, &view, landlock_abi());
+    }
     buf_text(&text, own->proxied_network
                         ? "network   what rules let through, by a proxy outside, each request journalled\n"
                     : own->private_network ? "network   none\n"
-                                           : "network   as outside\n");
+                    : own->landlock ? "network   as outside, but for sockets of the local system: none\n"
+                                    : "network   as outside\n");
     int code = print(&text);
     buf_finish(&text);
     view_finish(&view);
@@ -220,10 +284,15 @@ static int run(int argc, char **argv)
     struct confine_options own = {.command = &command_confine};
     bool print = false;
     const struct option_spec specs[] = {
-        {"write", OPTION_LIST, &own.writable},         {"print", OPTION_FLAG, &print},
-        {"no-net", OPTION_FLAG, &own.private_network}, {"confine-net", OPTION_FLAG, &own.proxied_network},
-        {"server", OPTION_VALUE, &own.server},         {"channel", OPTION_VALUE, &own.channel},
-        {"thread", OPTION_VALUE, &own.thread},         {"gate", OPTION_VALUE, &own.gate},
+        {"write", OPTION_LIST, &own.writable},
+        {"print", OPTION_FLAG, &print},
+        {"landlock", OPTION_FLAG, &own.landlock},
+        {"no-net", OPTION_FLAG, &own.private_network},
+        {"confine-net", OPTION_FLAG, &own.proxied_network},
+        {"server", OPTION_VALUE, &own.server},
+        {"channel", OPTION_VALUE, &own.channel},
+        {"thread", OPTION_VALUE, &own.thread},
+        {"gate", OPTION_VALUE, &own.gate},
     };
     int code = options_read(&options, &command_confine, argc, argv, TAKES_POLICY | TAKES_PATHS | TAKES_STATE,
                             specs, sizeof(specs) / sizeof(specs[0]));
@@ -232,6 +301,10 @@ static int run(int argc, char **argv)
     }
     if (!print && options.argc == 0) {
         code = usage_error(&command_confine, "name a command behind '--', or say --print");
+    } else if (own.landlock && (own.proxied_network || own.gate != NULL)) {
+        code = usage_error(&command_confine,
+                           "--landlock has no network of its own and reaches no socket: leave out "
+                           "--confine-net and --gate");
     } else if (own.proxied_network && own.private_network) {
         code = usage_error(&command_confine, "--no-net and --confine-net are two: name one");
     } else if (!options_surface_places(&command_confine, &options)) {

@@ -9,6 +9,7 @@ struct confine_options {
     const struct cli_command *command; /* for messages */
     struct option_list writable;       /* directories beside the working directory and the roots */
     const char *gate;                  /* a broker's judging socket; NULL: none */
+    bool landlock;                     /* by Landlock alone, which holds less */
     bool private_network;
     bool proxied_network; /* a network of its own with a proxy outside (net/net.h); then also: */
     const char *server, *channel,

@@ -44,7 +44,9 @@ static const char usage[] =
     "TEXT)\n"
     "  --confine             start the server in a view of the system that the policy makes (callgate "
     "confine);\n"
-    "                        --write DIR, --no-net and --confine-net go with it\n"
+    "                        --write DIR, --no-net and --confine-net go with it. --confine=landlock: where "
+    "there\n"
+    "                        are no user namespaces; it holds less, and says what\n"
     "  --gate SOCKET         a broker judges ('callgate serve'), and is started when none is there: then\n"
     "                        --policy, --fsync, --journal, --no-weakening, --observe and --confine are not "
     "given "
@@ -73,8 +75,9 @@ struct run_options {
     const char *notify;
     const char *gate;
     const char *tools;
-    bool remote, no_weakening, confine, tell_refusals, observe, hide_denied;
+    bool remote, no_weakening, tell_refusals, observe, hide_denied;
     struct option_list methods;
+    const char *confine; /* NULL: not; "": in a view; "landlock" */
     struct confine_options confined;
 };
 
@@ -305,6 +308,7 @@ static struct gate *open_gate(const struct gate_options *options, const char *br
 static char **confined_command(struct options *options, const struct run_options *own, struct view *ret_view)
 {
     struct confine_options confined = own->confined;
+    confined.landlock = own->confine[0] != '\0';
     confined.server = own->server;
     confined.channel = own->channel;
     confined.thread = own->thread;
@@ -354,7 +358,7 @@ static int start(struct options *options, const struct run_options *own)
         return EXIT_UNABLE;
     }
     struct view view = {0};
-    if (own->confine && (proxy.command = confined_command(options, own, &view)) == NULL) {
+    if (own->confine != NULL && (proxy.command = confined_command(options, own, &view)) == NULL) {
         gate_close(proxy.session.gate);
         return EXIT_UNABLE;
     }
@@ -389,7 +393,7 @@ static int run(int argc, char **argv)
         {"hide-denied", OPTION_FLAG, &own.hide_denied},
         {"allow-method", OPTION_LIST, &own.methods},
         {"gate", OPTION_VALUE, &own.gate},
-        {"confine", OPTION_FLAG, &own.confine},
+        {"confine", OPTION_MAYBE, &own.confine},
         {"tell-refusals", OPTION_FLAG, &own.tell_refusals},
         {"write", OPTION_LIST, &own.confined.writable},
         {"no-net", OPTION_FLAG, &own.confined.private_network},
@@ -401,13 +405,19 @@ static int run(int argc, char **argv)
     if (code == -1) {
         if (options.argc == 0) {
             code = usage_error(&command_run, "name the server's command after --");
-        } else if (own.confined.proxied_network && (!own.confine || own.confined.private_network)) {
+        } else if (own.confine != NULL && own.confine[0] != '\0' && strcmp(own.confine, "landlock") != 0) {
+            code = usage_error(&command_run, "--confine is alone, or --confine=landlock");
+        } else if (own.confined.proxied_network && (own.confine == NULL || own.confined.private_network)) {
             code = usage_error(&command_run, "--confine-net goes with --confine, and not with --no-net");
-        } else if (own.gate != NULL ? !broker_takes(&command_run, &options,
-                                                    own.fsync != NULL || own.journal != NULL ||
-                                                        own.no_weakening || own.confine || own.observe ||
-                                                        own.notify != NULL || own.journal_max_size != NULL)
-                                    : !options_surface_places(&command_run, &options)) {
+        } else if (own.confined.proxied_network && own.confine[0] != '\0') {
+            code = usage_error(&command_run,
+                               "--confine-net needs a network namespace, which --confine=landlock has not");
+        } else if (own.gate != NULL
+                       ? !broker_takes(&command_run, &options,
+                                       own.fsync != NULL || own.journal != NULL || own.no_weakening ||
+                                           own.confine != NULL || own.observe || own.notify != NULL ||
+                                           own.journal_max_size != NULL)
+                       : !options_surface_places(&command_run, &options)) {
             code = EXIT_UNABLE;
         } else {
             code = start(&options, &own);
