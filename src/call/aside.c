@@ -30,6 +30,7 @@ static bool has_no_blanks(struct slice text)
 static bool looks_like_path(struct slice text, uint32_t context)
 {
     return (context & CONTEXT_PLACE) != 0 || (text.len > 0 && (text.ptr[0] == '~' || text.ptr[0] == '.' ||
+                                                               slice_starts_with(text, SLICE(":(")) ||
                                                                memchr(text.ptr, '/', text.len) != NULL));
 }
 
@@ -184,7 +185,7 @@ static bool glob_from(struct scratch *scratch, const struct origin *origin, stru
             return false;
         }
         if (start->readable) {
-            texts[glob.start_count++] = start->canonical;
+            texts[glob.start_count++] = start->text; /* not canonical: its last component may be a link */
         }
     }
     scratch->fault = READINGS_OK;
@@ -287,6 +288,12 @@ static bool add_globs(struct scratch *scratch, const struct origin *origin, stru
            (!joins || aside_glob(scratch, origin, &scratch->directories, text));
 }
 
+static bool add_bare(struct scratch *scratch, const struct origin *origin, struct slice text)
+{
+    return add_text(scratch, origin, text) && add_joined(scratch, origin, text) &&
+           add_globs(scratch, origin, text);
+}
+
 /* All that a path argument may mean besides what it is read as, and all that another string may mean. */
 static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t value, struct slice text,
                          bool argument)
@@ -319,13 +326,16 @@ static bool add_variants(struct scratch *scratch, uint32_t context, uint32_t val
         return false;
     }
     origin.form = READING_FORM_BARE;
-    for (size_t i = 0, count = strip(text, bare); i < count; i++) {
-        if (!add_text(scratch, &origin, bare[i]) || !add_joined(scratch, &origin, bare[i]) ||
-            !add_globs(scratch, &origin, bare[i])) {
+    size_t count = strip(text, bare);
+    for (size_t i = 0; i < count; i++) {
+        if (!add_bare(scratch, &origin, bare[i])) {
             return false;
         }
     }
-    return true;
+    /* A directory that a pathspec names is meant with all below it. */
+    origin.form = READING_FORM_PATHSPEC;
+    origin.aside_tree = scratch->view.no_trees ? NULL : &scratch->tree;
+    return pathspec_each(scratch, &origin, count == 0 ? text : bare[count - 1], add_bare);
 }
 
 /* ---- Patches ---- */

@@ -36,6 +36,7 @@ enum reading_form {
     READING_FORM_NFD,
     READING_FORM_USER_HOME, /* `~NAME` as that user's home directory */
     READING_FORM_BARE,      /* without white space at its ends, or a pair of quotes around it */
+    READING_FORM_PATHSPEC,  /* what stands behind the magic of a pathspec of git */
     READING_FORM_EXPANDED,  /* `$HOME` or `$PWD` filled in */
     READING_FORM_GLOB,      /* what its wildcards stand for at this moment */
 };

@@ -35,6 +35,12 @@ bool walk_begins_as_url(struct slice text);
 /* Reads the value of a command argument. commands.c. */
 MUST_USE bool commands_take(struct scratch *scratch, const struct walked *walked);
 
+/* Calls `add` with each text that a pathspec of git with magic (`:(top)NAME`, `:/NAME`, `:!NAME`) may mean, none
+ * empty; with none for any other text. They stand until the call's readings end. pathspec.c. */
+MUST_USE bool pathspec_each(struct scratch *scratch, const struct origin *origin, struct slice text,
+                            bool (*add)(struct scratch *scratch, const struct origin *origin,
+                                        struct slice text));
+
 /* Whether a string may be read aside in some way: quick, and right where it says no. aside.c. */
 bool aside_may_count(struct scratch *scratch, struct slice text, uint32_t context);
 

@@ -54,9 +54,10 @@ static bool next_part(struct command_split *split, struct command_place *place)
             return true;
         }
     }
+    bool pathspec = slice_starts_with(whole, SLICE(":("));
     while (split->at < whole.len) {
         char c = whole.ptr[split->at++];
-        if (c == ',' || c == ':' || c == '@') {
+        if (c == ',' || c == ':' || c == '@' || (pathspec && c == ')')) {
             place->text = slice_from(whole, split->at);
             place->home = false;
             return true;

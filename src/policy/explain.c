@@ -285,6 +285,7 @@ static void write_origin(const struct explanation *e)
         [READING_FORM_NFD] = "NFD",
         [READING_FORM_USER_HOME] = "user home",
         [READING_FORM_BARE] = "without quotes or blanks",
+        [READING_FORM_PATHSPEC] = "pathspec",
         [READING_FORM_EXPANDED] = "expanded",
         [READING_FORM_GLOB] = "glob",
     };

@@ -71,6 +71,8 @@ def tree(rng):
         name = fresh() if files else None
         if name:
             hardlinks[name] = rng.choice(files)
+    if sometimes(rng, 0.1):
+        dirs.append((rng.choice(dirs) + "/.git").lstrip("/"))
     if sometimes(rng, 0.08):
         length = rng.choice((39, 40, 41))
         links.update({f"l{index}": f"l{index + 1}" for index in range(1, length)})

@@ -174,7 +174,10 @@ def loose_string(rng, fs):
     if pick < 0.65:
         return rng.choice((" %s", "%s ", "%s\n", "\u00a0%s", "'%s'", "\"%s\"", "`%s`", " '%s' ", "' %s'", "\u2003%s\u3000", "\"%s'", "''", "'%s",
                            "\x1f%s", "\x85%s", "\t%s")).replace("%s", text)
-    if pick < 0.73:
+    if pick < 0.69:
+        return rng.choice((":(top)%s", ":/%s", ":!%s", ":^/%s", ":(exclude,top)%s", ":(glob)%s", ":(top,icase)%s", ":()%s", ":(top,)%s", ":/:%s",
+                           " ':(top)%s'", ":(top%s", ":%s", ":(top)", ":/", "::%s", ":(literal,)%s")).replace("%s", text)
+    if pick < 0.75:
         return rng.choice(("$HOME/%s", "${HOME}/%s", "$PWD/%s", "${PWD}/%s", "$HOMEX/%s", "$HOME%s", "${HOME}%s", "$X/%s", "$HOME", "$PWD",
                            "~root/%s/nothing", "~nobody", "~none/%s")).replace("%s", text)
     if pick < 0.8:

@@ -1,4 +1,6 @@
 """Strings of a call that may name a path or a host but are not known to (section 4.1, 4.3)."""
+import os
+
 from . import canonical, forms, hosts, inputs, names, places, trees
 from .forms import UNREADABLE
 from .reading import Reading
@@ -23,7 +25,7 @@ def may_be_place(text, under):
         return False
     if any(names.has_word(name, names.NO_PLACE_WORDS) for name in under):
         return False
-    return "/" in text or text.startswith(("~", ".")) or any(names.has_word(name, names.PLACE_WORDS) for name in under)
+    return "/" in text or text.startswith(("~", ".", ":(")) or any(names.has_word(name, names.PLACE_WORDS) for name in under)
 
 
 def is_path_argument(leaf, text):
@@ -143,11 +145,29 @@ class _Aside:
             self.text(filled, below)
         for each in forms.trimmed(text):
             self.text(each, below)
+        self.pathspec(text)
 
     def other(self, text):
         """A string that is no argument of its own."""
         for each in [text] + forms.trimmed(text):
             self.text(each, False)
+        self.pathspec(text)
+
+    def pathspec(self, text):
+        """What stands behind the magic of a pathspec of git, and where it starts; a directory that it names is a tree."""
+        found = forms.pathspec((forms.trimmed(text) or [text])[-1])
+        if found is None:
+            return
+        rest, top, whole = found
+        meant = [rest] + (["."] if whole else [])
+        texts = list(meant)
+        for start in self.maker.starts + self.folders if top else []:
+            above = forms.repository_above(start)
+            if above is not None:
+                texts += [os.fsdecode(above) + "/" + each for each in meant]
+        for each in texts:
+            if len(each.encode("utf-8", "surrogateescape")) <= canonical.LONGEST:
+                self.text(each, names.ascii_lower(self.maker.call.tool) not in NO_TREE_TOOLS)
 
     def text(self, text, below):
         for form in self.all_forms(text):

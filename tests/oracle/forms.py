@@ -155,6 +155,34 @@ def trimmed(text):
     return out
 
 
+def pathspec(text):
+    """(what stands behind the magic, whether from the top of the repository, whether all may be meant) of a pathspec of git
+    with magic; None for any other text."""
+    found = re.match(r":\(([^)]*)\)|:([/!^]+):?", text)
+    if found is None:
+        return None
+    if found.group(1) is not None:
+        words = found.group(1).split(",")
+        words = words if words[-1] != "" else words[:-1]
+        top, whole = "top" in words, any(word not in ("top", "glob", "literal") for word in words)
+    else:
+        top, whole = "/" in found.group(2), any(char in "!^" for char in found.group(2))
+    return text[found.end():] or ".", top, whole
+
+
+def repository_above(start):
+    """The nearest directory at or above a start that has an entry .git; None without one."""
+    try:
+        at = canonical.kernel(start) if start is not None else b""
+    except canonical.Unreadable:
+        return None
+    while at:
+        if os.path.lexists((at if at != b"/" else b"") + b"/.git"):
+            return at
+        at = b"" if at == b"/" else os.path.dirname(at)
+    return None
+
+
 class Files:
     """What the loaded prefixes and components say of files at this moment."""
 

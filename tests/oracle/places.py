@@ -27,7 +27,7 @@ def split(text):
     if hosts.begins_as_url(text):
         return [text]
     out = [text] + ([text[:text.index(":")]] if ":" in text else [])
-    return _each_once(out + [text[at + 1:] for at, char in enumerate(text) if char in ",:@"])
+    return _each_once(out + [text[at + 1:] for at, char in enumerate(text) if char in ",:@" or char == ")" and text.startswith(":(")])
 
 
 def _each_once(texts):
