@@ -1,6 +1,7 @@
 /* The outbox: notices as files, one for each target, until the sender has delivered them. */
 #include "people/outbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -172,20 +173,66 @@ bool outbox_post(int state_dir, const char *state_path, struct slice notice, con
     return ok;
 }
 
-bool outbox_write_state(struct buf *buf, int state_dir)
+static void take_state(struct outbox_state *state, struct slice text)
 {
+    struct json_doc doc;
+    struct json_error error;
+    const struct json_options options = {.max_depth = 4, .max_bytes = 1u << 20};
+    json_init(&doc);
+    if (json_parse(&doc, text, &options, &error) && json_is(json_root(&doc), JSON_OBJECT)) {
+        const struct json_value *dropped = json_get(&doc, json_root(&doc), "dropped");
+        const struct json_value *list = json_get(&doc, json_root(&doc), "failing");
+        const struct json_value *first = json_is(list, JSON_ARRAY) ? json_first(&doc, list) : NULL;
+        const struct json_value *since = json_get(&doc, first, "since"), *why = json_get(&doc, first, "why");
+        int64_t count = 0;
+        if (json_is(dropped, JSON_NUMBER) && json_number_int(json_str(dropped), &count) == JSON_INT_OK &&
+            count > 0) {
+            state->dropped = (uint64_t)count;
+        }
+        if (json_is(since, JSON_STRING) && json_is(why, JSON_STRING)) {
+            state->failing = true;
+            snprintf(state->since, sizeof(state->since), "%.*s", SLICE_FMT(json_str(since)));
+            snprintf(state->why, sizeof(state->why), "%.*s", SLICE_FMT(json_str(why)));
+        }
+    }
+    json_finish(&doc);
+}
+
+static size_t count_waiting(int outbox)
+{
+    int copy = dup(outbox);
+    DIR *dir = copy >= 0 ? fdopendir(copy) : NULL;
+    size_t count = 0;
+    if (dir == NULL) {
+        return 0;
+    }
+    for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+        size_t len = strlen(entry->d_name);
+        count += len > 2 && entry->d_name[0] != '.' && entry->d_name[len - 2] == '-' &&
+                 (entry->d_name[len - 1] == 'n' || entry->d_name[len - 1] == 'w');
+    }
+    closedir(dir);
+    return count;
+}
+
+bool outbox_read_state(struct outbox_state *ret_state, int state_dir)
+{
+    struct outbox_state state = {0};
     int outbox = openat(state_dir, OUTBOX_DIR, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct buf text;
     buf_init(&text, 1u << 20);
     enum outbox_read found = outbox < 0 ? OUTBOX_ABSENT : outbox_read_file(outbox, OUTBOX_STATE, &text);
     if (found == OUTBOX_READ) {
-        buf_slice(buf, buf_slice_of(&text));
-    } else {
-        buf_text(buf, "{\"dropped\":0,\"failing\":[],\"waiting\":0}");
+        take_state(&state, buf_slice_of(&text));
     }
     if (outbox >= 0) {
+        state.waiting = count_waiting(outbox);
         close(outbox);
     }
     buf_finish(&text);
-    return found != OUTBOX_FAILED;
+    if (found == OUTBOX_FAILED) {
+        return false;
+    }
+    *ret_state = state;
+    return true;
 }

@@ -58,7 +58,16 @@ MUST_USE bool notice_targets_write(const struct notice_targets *targets, int sta
 MUST_USE bool outbox_post(int state_dir, const char *state_path, struct slice notice, const char *command,
                           struct buf *ret_error);
 
-/* Appends {"waiting":N,"dropped":N,"failing":[{"url","since","why"}]} for `status`. */
-MUST_USE bool outbox_write_state(struct buf *buf, int state_dir);
+/* What `status` tells of notices. */
+struct outbox_state {
+    size_t waiting;   /* notices that are in the outbox now */
+    uint64_t dropped; /* since the sender started */
+    bool failing;     /* a webhook does not take what it is sent; then: */
+    char since[32];   /* as ISO 8601 */
+    char why[96];     /* for people */
+};
+
+/* False when the outbox is there and cannot be read. */
+MUST_USE bool outbox_read_state(struct outbox_state *ret_state, int state_dir);
 
 #endif

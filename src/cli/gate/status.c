@@ -1,5 +1,7 @@
 /* callgate status: the gates that run, what waits, and gaps in the journal. */
+#include <fcntl.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
 #include "broker/broker.h"
@@ -8,6 +10,7 @@
 #include "cli/gate/standard_policies.h"
 #include "cli/options.h"
 #include "install/observers.h"
+#include "people/outbox.h"
 
 static const char usage[] =
     "usage: callgate status [--format text|json] [--state DIR] [--cwd DIR] [--home DIR]\n\n"
@@ -151,6 +154,41 @@ static void write_observers(struct buf *out, const struct options *of, bool json
     arena_finish(&arena);
 }
 
+/* What became of notices: nothing is told while they arrive. */
+static void write_notices(struct buf *out, const struct options *of, bool json)
+{
+    struct outbox_state state = {0};
+    int fd = open(of->state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool read = fd < 0 || outbox_read_state(&state, fd);
+    if (json) {
+        buf_printf(out, "{\"waiting\":%zu,\"dropped\":%llu,\"failing\":", state.waiting,
+                   (unsigned long long)state.dropped);
+        if (state.failing) {
+            buf_text(out, "{\"since\":");
+            json_write_bytes(out, slice_of(state.since));
+            buf_text(out, ",\"why\":");
+            json_write_bytes(out, slice_of(state.why));
+            buf_text(out, "}}");
+        } else {
+            buf_text(out, "null}");
+        }
+    } else if (!read) {
+        buf_text(out, "NOTICES: what became of them cannot be read.\n");
+    } else if (state.failing) {
+        buf_text(out, "NOTICES: ");
+        utf8_append_printable(out, slice_of(state.why));
+        buf_text(out, ", since ");
+        utf8_append_printable(out, slice_of(state.since));
+        buf_printf(out, "; %zu wait and are tried again for a day.\n", state.waiting);
+    }
+    if (!json && state.dropped > 0) {
+        buf_printf(out, "NOTICES: %llu dropped.\n", (unsigned long long)state.dropped);
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 static void write_text(struct buf *out, const struct buf *json, size_t waiting,
                        const struct journal_place *missing, const struct options *of)
 {
@@ -170,6 +208,7 @@ static void write_text(struct buf *out, const struct buf *json, size_t waiting,
     write_broker(out, of);
     write_observers(out, of, false);
     buf_printf(out, "%zu request(s) wait; 'callgate pending' lists them.\n", waiting);
+    write_notices(out, of, false);
     if (missing->seq > 0) {
         buf_printf(out,
                    "The journal has a gap: event %llu, which was written, is not in it. Look at it with "
@@ -191,6 +230,8 @@ static void write_json(struct buf *out, const struct buf *gates, size_t waiting,
         buf_printf(out, ",\"gap\":{\"hash\":\"%s\",\"seq\":%llu}", missing->hash,
                    (unsigned long long)missing->seq);
     }
+    buf_text(out, ",\"notices\":");
+    write_notices(out, of, true);
     buf_text(out, ",\"broker\":");
     if (!broker_write_status(out, of->state_dir)) {
         out->failed = true;
