@@ -125,7 +125,13 @@ void judged_stage(struct gate *gate, struct judged *judged, const char *kind, co
 {
     const struct call *call = judged->call;
     const struct call_name *name = judged_name(judged, &gate->decider.readings);
+    struct buf annotations;
     ledger_correlation(gate->ledger, judged->correlation);
+    buf_init(&annotations, 4096);
+    if (gate->policy->hints != 0 && name->hints_not != 0) { /* a rule looked at what was known */
+        hints_write(&annotations, name->hints_not);
+        gate->turn_failed = gate->turn_failed || !buf_ok(&annotations);
+    }
     struct event event = {
         .kind = kind,
         .outcome = outcome,
@@ -144,8 +150,10 @@ void judged_stage(struct gate *gate, struct judged *judged, const char *kind, co
         .thread = call->thread,
         .call_hash = judged->hashed ? judged->hash : NULL,
         .detail = detail,
+        .annotations = buf_slice_of(&annotations),
     };
     gate_stage(gate, &event);
+    buf_finish(&annotations);
 }
 
 struct slice judged_tell(const struct gate *gate, const struct judged *judged)

@@ -79,18 +79,18 @@ static void paths_member(struct buf *buf, const struct event *event)
     buf_bytes(buf, "],", 2);
 }
 
-/* The detail comes as text. False when it is not exactly one JSON value. */
-static bool detail_member(struct buf *buf, struct slice detail, struct json_doc *doc)
+/* A member whose value comes as text. False when it is not exactly one JSON value. */
+static bool value_member(struct buf *buf, struct slice name, struct slice value, struct json_doc *doc)
 {
     const struct json_options options = {.max_depth = LIMIT_JSON_DEPTH, .max_bytes = LIMIT_MESSAGE_BYTES};
     struct json_error error;
-    if (detail.len == 0) {
+    if (value.len == 0) {
         return true;
     }
-    if (!json_parse(doc, detail, &options, &error)) {
+    if (!json_parse(doc, value, &options, &error)) {
         return false;
     }
-    buf_slice(buf, SLICE("\"detail\":"));
+    buf_slice(buf, name);
     redact_write(buf, doc, json_root(doc));
     buf_byte(buf, ',');
     return true;
@@ -113,9 +113,10 @@ bool event_write(struct buf *buf, const struct event *event, struct json_doc *do
 {
     size_t begin = buf->len, end[EVENT_PARTS];
     short_member(buf, SLICE("\"actor\":"), event->actor);
+    bool done = value_member(buf, SLICE("\"annotations\":"), event->annotations, doc);
     hash_member(buf, SLICE("\"callHash\":"), event->call_hash);
     short_member(buf, SLICE("\"correlationId\":"), event->correlation_id);
-    bool done = detail_member(buf, event->detail, doc);
+    done = value_member(buf, SLICE("\"detail\":"), event->detail, doc) && done;
     end[0] = buf->len;
     if (event->input != NULL) {
         buf_slice(buf, SLICE("\"input\":"));

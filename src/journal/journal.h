@@ -67,7 +67,9 @@ struct event {
     bool has_session; /* channel and thread may be empty strings */
     struct slice channel, thread;
     const uint8_t *call_hash; /* HASH_SIZE bytes */
-    struct slice detail; /* text of one JSON value; redacted and made canonical on the way; empty: none */
+    /* Texts of one JSON value each; redacted and made canonical on the way; empty: none. `annotations`: what was known of
+     * the tool's, where a rule asks. */
+    struct slice detail, annotations;
 };
 
 /* ---- The writer ---- */

@@ -189,6 +189,7 @@ static void read_members(struct journal_event *event)
     event->channel = text_of(doc, session, "channel");
     event->thread = text_of(doc, session, "thread");
     event->input = json_get(doc, root, "input");
+    event->annotations = json_get(doc, root, "annotations");
     event->seq = 0;
     if (json_is(seq, JSON_NUMBER) && json_number_int(json_str(seq), &number) == JSON_INT_OK && number > 0) {
         event->seq = (uint64_t)number;
@@ -321,6 +322,10 @@ void journal_event_call(struct buf *buf, const struct journal_event *event)
         buf_slice(buf, json_text_of(&event->doc, event->input));
     } else {
         buf_text(buf, "{}");
+    }
+    if (event->annotations != NULL) {
+        buf_text(buf, ",\"annotations\":");
+        buf_slice(buf, json_text_of(&event->doc, event->annotations));
     }
     buf_byte(buf, '}');
 }

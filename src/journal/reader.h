@@ -33,8 +33,9 @@ struct journal_event {
         is_decision; /* policy.allow, policy.deny or policy.require, or what an observing gate made of the last
                          two */
     struct slice kind, outcome, rule, reason, ts, tool, server, channel, thread, actor, call_hash;
-    const struct json_value *input; /* NULL: none */
-    uint64_t seq;                   /* 0: none that could be read */
+    const struct json_value *input;       /* NULL: none */
+    const struct json_value *annotations; /* of the tool, as judged; NULL: not known, or no rule asked */
+    uint64_t seq;                         /* 0: none that could be read */
 };
 
 /* The thread of the calls with which `callgate doctor` tries a hook. */

@@ -543,6 +543,7 @@ def test_annotations():
         check(run.passes(12, "reads") and not run.passes(13, "silent"), "a tool that is named twice")
         check(run.end() == 0 and run.verified())
         check({e.get("ruleId") for e in run.journal() if e["kind"] == "policy.deny"} == {"destroys"})
+        judged_by_annotations(state, run)
         run = Shop(tools, state, mode="off", rules=ASKS)
         run.listed(1)
         check(not run.passes(2, "gentle"), "no list is kept")
@@ -562,6 +563,31 @@ def test_annotations():
         run = Shop([tool_of("reads"), tool_of("silent", **reads), *tools[2:]], state, rules=ASKS)
         check(not run.passes(1, "reads") and run.passes(2, "silent"), "as it is accepted now")
         run.end()
+
+
+def judged_by_annotations(state, run):
+    """The journal holds what calls were judged with, so that they are decided alike when they are judged again."""
+    decisions = [e for e in run.journal() if e["kind"] in ("policy.allow", "policy.deny") and e["toolName"] in ("reads", "gentle")]
+    known = [e for e in decisions if "annotations" in e]
+    check(known and "annotations" not in decisions[0], "before there was a list nothing was known")
+    check(all(list(e["annotations"]) == sorted(HINTS) for e in known), known)
+    check([e for e in known if e["toolName"] == "gentle"][0]["annotations"] == {
+        "destructiveHint": False, "idempotentHint": False, "openWorldHint": True, "readOnlyHint": False}, known)
+    check(callgate("journal", "verify", "--state", state).returncode == 0)
+    policies = os.path.join(state, "replayed.json")
+    with open(policies, "w") as file:
+        json.dump(ASKS, file)
+    done = callgate("replay", "--policy", policies, "--state", state)
+    check(done.returncode == 0 and b" 0 would have been different" in done.stdout, done.stdout)
+    with open(policies, "w") as file:
+        json.dump([{**ASKS[0], "match": {"annotations": {"idempotentHint": True}}}], file)
+    done = callgate("replay", "--policy", policies, "--state", state, "--format", "json")
+    flips = [json.loads(line) for line in done.stdout.splitlines()]
+    flipped = {f["tool"] for f in flips}
+    check("reads" in flipped and "gentle" not in [f["tool"] for f in flips if not f["weaker"]], flips)
+
+
+HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 
 
 def test_many_tools():
