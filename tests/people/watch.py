@@ -50,7 +50,7 @@ class Gate:
 
     def close(self):
         self.process.stdin.close()
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
 
 
 class Terminal:
@@ -65,7 +65,7 @@ class Terminal:
     def screen(self, colours=False):
         return self.tmux("capture-pane", "-p", *(["-e"] if colours else []))
 
-    def wait(self, text, seconds=20):
+    def wait(self, text, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if text in self.screen():
@@ -124,12 +124,11 @@ def drive(folder, columns, rows, term):
     gate.close()
     check(what + "requests of a gate that ended go", terminal.wait("Nothing waits."), terminal.screen())
     terminal.keys("q")
-    time.sleep(0.5)
-    check(what + "it leaves", terminal.tmux("list-sessions") == "", terminal.screen())
+    check(what + "it leaves", wait_for(lambda: terminal.tmux("list-sessions") == ""), terminal.screen())
     terminal.close()
 
 
-def wait_for(condition, seconds=20):
+def wait_for(condition, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end and not condition():
         time.sleep(0.05)
