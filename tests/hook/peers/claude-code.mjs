@@ -52,12 +52,12 @@ export async function session(p, calls, words) {
 }
 
 const denied = (result) => result && result.error && result.text.includes("Denied by Callgate")
-const tools = ["--allowedTools", "Read", "Write", "Bash"]
+const tools = ["--allowedTools", "Read", "Write", "Bash", "Grep"]
 
 async function main() {
   const version = await run(program, ["--version"], {})
   console.log(`Claude Code ${version.out.trim()}`)
-  for (const words of [tools, ["--permission-mode", "bypassPermissions"]]) {
+  for (const words of [tools, ["--permission-mode", "bypassPermissions", "--allowedTools", "Grep"]]) {
     const p = place()
     await install(callgate, "claude-code", p)
     const calls = [
@@ -67,6 +67,8 @@ async function main() {
       ["Bash", { command: "echo ran >ran.txt" }],
       ["Read", { file_path: p.policy }], // the host writes only what was read
       ["Write", { file_path: p.policy, content: "[]" }],
+      ["Grep", { pattern: "SECRET", path: p.project, output_mode: "content" }],
+      ["Grep", { pattern: "OPEN", path: `${p.project}/open.txt`, output_mode: "content" }],
     ]
     const got = await session(p, calls, words)
     const what = words[1]
@@ -75,6 +77,8 @@ async function main() {
     check(`${what}: a denied write`, denied(got[2]) && !p.exists("new/secret.txt"), got[2])
     check(`${what}: a command without a rule`, got[3] && p.exists("ran.txt"), got[3])
     check(`${what}: the policy is not written`, denied(got[5]), got)
+    check(`${what}: a search over a folder with a denied file`, denied(got[6]) && !got[6].text.includes("TOPSECRET"), got[6])
+    check(`${what}: a search beside it`, got[7] && !got[7].error && got[7].text.includes("OPENTEXT"), got[7])
     check(`${what}: each call once in the journal`, p.journal().length === calls.length, p.journal())
     p.remove()
   }
