@@ -283,7 +283,7 @@ test('not approved in time: a constant answer, and a retry passes once approved'
 });
 
 test('a retry while the request still waits joins it', async t => {
-    const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' })], args: ['--hold-for', '1'] });
+    const peer = t.recorder({ rules: [hold('ask-write', { tool: 'write' })], args: ['--hold-for', '6'] });
     await peer.call(1, 'write', { path: '/a' });
     const [first] = await t.pending(1);
     const again = peer.call(2, 'write', { path: '/a' });
