@@ -113,7 +113,8 @@ static enum store_result commit_request(struct gate *gate, const struct request 
 
 /* The request is stored only if its event is on disk. */
 static enum store_result ask(struct gate *gate, struct judged *judged, const struct request *request,
-                             struct slice wanted_code, struct times now, struct request *ret_asked)
+                             struct slice wanted_code, struct times now, bool *ret_answered,
+                             struct request *ret_asked)
 {
     bool existing = false;
     if (!gate_write_turn(gate)) {
@@ -122,6 +123,11 @@ static enum store_result ask(struct gate *gate, struct judged *judged, const str
     ledger_sweep(gate->ledger, now);
     if (!store_begin(gate->ledger->store)) {
         return STORE_FAILED;
+    }
+    if (ret_answered != NULL && judged_is_answered(gate, judged)) {
+        store_rollback(gate->ledger->store);
+        *ret_answered = true;
+        return STORE_NONE;
     }
     enum store_result result =
         store_ask(gate->ledger->store, request, wanted_code, now, &gate->ledger->arena, ret_asked, &existing);
@@ -163,7 +169,7 @@ static void keep_tell(struct held *held, struct slice tell)
 }
 
 struct outcome judged_hold(struct gate *gate, struct judged *judged, struct slice wanted_code,
-                           struct times now)
+                           struct times now, bool *ret_answered)
 {
     struct request request = {0}, asked = {0};
     struct outcome held = {.kind = OUTCOME_HELD, .cause = judged->decision.cause, .authored = true};
@@ -175,12 +181,16 @@ struct outcome judged_hold(struct gate *gate, struct judged *judged, struct slic
     buf_init(&input, INPUT_BYTES);
     buf_init(&paths, PATHS_BYTES);
     bool shown = write_request(gate, judged, &request, &input, &paths);
-    enum store_result result = shown ? ask(gate, judged, &request, wanted_code, now, &asked) : STORE_FAILED;
+    enum store_result result =
+        shown ? ask(gate, judged, &request, wanted_code, now, ret_answered, &asked) : STORE_FAILED;
     buf_finish(&input);
     buf_finish(&paths);
     if (!shown) {
         return judged_deny_because(gate, judged, DENIAL_POLICY, CAUSE_INTERNAL,
                                    SLICE("the call cannot be shown whole, and so not be approved"));
+    }
+    if (ret_answered != NULL && *ret_answered) {
+        return held;
     }
     if (result == STORE_TOO_MANY) {
         return judged_deny_because(gate, judged, DENIAL_TOO_MANY, CAUSE_INTERNAL,

@@ -206,8 +206,26 @@ static struct outcome unreadable_store(struct gate *gate, struct judged *judged)
                                SLICE("the store of approvals cannot be read"));
 }
 
-struct outcome judged_consult(struct gate *gate, struct judged *judged, const struct held *prior,
-                              const struct request *approved, struct slice wanted_code, bool may_hold)
+bool judged_is_answered(struct gate *gate, const struct judged *judged)
+{
+    const struct call *call = judged->call;
+    struct times now = times_now();
+    struct candidates candidates;
+    bool refused = false;
+    if (!judged->hashed ||
+        store_refused(gate->ledger->store, call->channel, call->thread, judged->hash, now, &refused) !=
+            STORE_DONE ||
+        !find_candidates(gate, judged, NULL, now, &candidates)) {
+        return false; /* what cannot be read is told when people are consulted or asked */
+    }
+    return refused || (candidates.count > 0 && judged->decision.cause != CAUSE_UNKNOWN_INPUT &&
+                       evaluate(gate, judged, candidates.list, candidates.count, now).kind == DECISION_ALLOW);
+}
+
+/* One look at what people have said. With ret_answered it may end without an outcome: look again. */
+static struct outcome consult(struct gate *gate, struct judged *judged, const struct held *prior,
+                              const struct request *approved, struct slice wanted_code, bool may_hold,
+                              bool *ret_answered)
 {
     struct times now = times_now();
     const struct call *call = judged->call;
@@ -221,7 +239,7 @@ struct outcome judged_consult(struct gate *gate, struct judged *judged, const st
         return judged_deny_because(gate, judged, DENIAL_REFUSED, CAUSE_NONE, SLICE("refused by a person"));
     }
     if (!as_shown(gate, prior)) {
-        return judged_hold(gate, judged, wanted_code, now); /* people saw other places: a new request */
+        return judged_hold(gate, judged, wanted_code, now, NULL); /* people saw other places: a new request */
     }
     if (!find_candidates(gate, judged, approved, now, &candidates)) {
         return unreadable_store(gate, judged);
@@ -236,5 +254,18 @@ struct outcome judged_consult(struct gate *gate, struct judged *judged, const st
     if (judged->decision.kind == DECISION_ALLOW) {
         return judged_allow(gate, judged);
     }
-    return may_hold ? judged_hold(gate, judged, wanted_code, now) : judged_unheld(gate, judged);
+    return may_hold ? judged_hold(gate, judged, wanted_code, now, ret_answered) : judged_unheld(gate, judged);
+}
+
+struct outcome judged_consult(struct gate *gate, struct judged *judged, const struct held *prior,
+                              const struct request *approved, struct slice wanted_code, bool may_hold)
+{
+    bool answered = false;
+    struct decision decision = judged->decision;
+    struct outcome outcome = consult(gate, judged, prior, approved, wanted_code, may_hold, &answered);
+    if (answered) {
+        judged->decision = decision;
+        outcome = consult(gate, judged, prior, approved, wanted_code, may_hold, NULL);
+    }
+    return outcome;
 }

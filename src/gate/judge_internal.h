@@ -54,10 +54,16 @@ struct outcome judged_would_require(struct gate *gate, struct judged *judged);
 struct outcome judged_consult(struct gate *gate, struct judged *judged, const struct held *prior,
                               const struct request *approved, struct slice wanted_code, bool may_hold);
 
+/* Whether what people have said by now decides the call: somebody has answered since they were consulted. */
+bool judged_is_answered(struct gate *gate, const struct judged *judged);
+
 /* ---- ask.c: the request that people will see ---- */
 
+/* Asks people. With ret_answered it looks once more, under the store's lock, for an answer that came since they were
+ * consulted: then it sets *ret_answered and asks nobody, and the outcome is none. A request that came behind the
+ * grant that covers it would wait in vain. */
 struct outcome judged_hold(struct gate *gate, struct judged *judged, struct slice wanted_code,
-                           struct times now);
+                           struct times now, bool *ret_answered);
 /* For whom the caller asks by itself: journalled, and nobody is asked here. */
 struct outcome judged_unheld(struct gate *gate, struct judged *judged);
 
