@@ -40,6 +40,7 @@
     EACH(run) \
     EACH(schema) \
     EACH(serve) \
+    EACH(setup) \
     EACH(slack) \
     EACH(state) \
     EACH(stats) \
