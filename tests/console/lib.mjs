@@ -7,7 +7,7 @@ import path from "node:path";
 
 export const callgate = path.resolve(process.argv[process.argv.indexOf("--callgate") + 1]);
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-export async function until(condition, ms = 15000) {
+export async function until(condition, ms = 30000) {
   for (const end = Date.now() + ms; Date.now() < end;) { const value = await condition(); if (value) return value; await sleep(30); }
   return await condition();
 }

@@ -102,6 +102,7 @@ def drive(folder, columns, rows, term):
     check(what + "and so is what it holds", terminal.wait("\\u{001B}]0;title\\u{0007}"), terminal.screen())
     terminal.keys("r")
     check(what + "a refusal is told", terminal.wait("refused"), terminal.screen())
+    check(what + "and nothing waits any more", terminal.wait("Nothing waits."), terminal.screen())
     gate.call("t", {"content": "x" * 1000000 + "PAYLOAD"})
     check(what + "a megabyte comes", terminal.wait("1 waits"), terminal.screen())
     terminal.keys("Enter")
