@@ -72,6 +72,9 @@ struct request {
     uint32_t ttl_ms;
     uint32_t needed, given;         /* approvers */
     int64_t created_ms, expires_ms; /* wall clock; expires_ms: when it times out without an end */
+    int64_t
+        client_ms; /* wall clock: when the client that called is answered, or answers itself, whether anybody has
+                        * voted or not; 0: not known. An approval after it counts for the client's next try. */
 };
 
 /* One live grant. */
@@ -136,7 +139,8 @@ enum store_result {
 
 /* Inside a transaction. Makes a request wait and gives it a code (`wanted`, if it is a valid code that no
  * waiting request has, else a random one) and a number. If a request of the same rule and digest, session,
- * call hash, paths, what is shown and holder waits already, that one is returned instead and ret_existing set. */
+ * call hash, paths, what is shown and holder waits already, that one is returned instead and ret_existing set; its client_ms becomes the
+ * later one. */
 MUST_USE enum store_result store_ask(struct store *store, const struct request *request, struct slice wanted,
                                      struct times now, struct arena *arena, struct request *ret_request,
                                      bool *ret_existing);

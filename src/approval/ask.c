@@ -96,6 +96,20 @@ static bool insert(struct store *store, const struct request *request, const cha
     query_int(&query, expires_boot);
     query_bytes(&query, store_boot(store));
     query_bytes(&query, request->groups);
+    query_int(&query, request->client_ms);
+    return query_run(&query, NULL);
+}
+
+/* Another call waits on a request that waits already, maybe for longer. */
+static bool wait_longer(struct store *store, struct request *found, int64_t client_ms)
+{
+    if (client_ms <= found->client_ms) {
+        return true;
+    }
+    found->client_ms = client_ms;
+    struct query query = query_begin(&store->db, SQL_CLIENT_WAITS);
+    query_int(&query, found->number);
+    query_int(&query, client_ms);
     return query_run(&query, NULL);
 }
 
@@ -129,7 +143,7 @@ enum store_result store_ask(struct store *store, const struct request *request, 
         query_int(&query, database_last_number(&store->db));
         row = request_read(&query, arena, &found);
     }
-    if (row != ROW_FOUND) {
+    if (row != ROW_FOUND || (existing && !wait_longer(store, &found, request->client_ms))) {
         return STORE_FAILED;
     }
     *ret_request = found;

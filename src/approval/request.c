@@ -91,7 +91,8 @@ enum {
     BECAUSE,
     USED,
     GROUPS,
-    NARROWED
+    NARROWED,
+    CLIENT
 };
 
 /* False: no memory, or a row that the store did not
@@ -125,6 +126,7 @@ static bool read_row(struct query *query, struct arena *arena, struct request *r
         .given = (uint32_t)query_column_int(query, GIVEN),
         .created_ms = query_column_int(query, CREATED),
         .expires_ms = query_column_int(query, EXPIRES),
+        .client_ms = query_column_int(query, CLIENT),
     };
     request->narrowed = request->narrowed > request->scope ? request->narrowed : request->scope;
     memcpy(request->code, code.ptr, CODE_LENGTH);

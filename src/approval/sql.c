@@ -31,7 +31,7 @@ const char sql_schema[] =
     " scope INTEGER NOT NULL, ttl_ms INTEGER NOT NULL, needed INTEGER NOT NULL,"
     " used INTEGER NOT NULL DEFAULT 0," /* its call has run: of an approval for one time */
     " digest BLOB NOT NULL, call_hash BLOB NOT NULL, shown BLOB NOT NULL, holder BLOB NOT NULL, because BLOB,"
-    " groups BLOB NOT NULL,"
+    " groups BLOB NOT NULL, client_ms INTEGER NOT NULL DEFAULT 0,"
     " rule BLOB NOT NULL, channel BLOB NOT NULL, thread BLOB NOT NULL,"
     " tool BLOB NOT NULL, server BLOB, actor BLOB NOT NULL,"
     " paths BLOB NOT NULL, input BLOB NOT NULL" /* last: what is before them is read without them */
@@ -74,7 +74,10 @@ static const char upgrade_from_1[] =
                       "ALTER TABLE grants_new RENAME TO grants;"
                       "CREATE INDEX grants_session ON grants(channel, thread);" KEPT_TABLE;
 
-const char *const sql_upgrades[SQL_SCHEMA_VERSION] = {[1] = upgrade_from_1};
+/* Until when a client waits is not known of the requests of before. */
+static const char upgrade_from_2[] = "ALTER TABLE request ADD COLUMN client_ms INTEGER NOT NULL DEFAULT 0;";
+
+const char *const sql_upgrades[SQL_SCHEMA_VERSION] = {[1] = upgrade_from_1, [2] = upgrade_from_2};
 
 #define COLUMNS                                                                                              \
     "SELECT number, code, state, rule, digest, tool, server, channel, thread, actor, input, paths,"          \
@@ -82,8 +85,8 @@ const char *const sql_upgrades[SQL_SCHEMA_VERSION] = {[1] = upgrade_from_1};
     " (SELECT count(*) FROM vote WHERE vote.number = request.number AND yes), created_ms, expires_ms, "      \
     "shown,"                                                                                                 \
     " holder, because, used, groups,"                                                                        \
-    " (SELECT coalesce(max(vote.scope), 0) FROM vote WHERE vote.number = request.number AND yes)"            \
-    " FROM request "
+    " (SELECT coalesce(max(vote.scope), 0) FROM vote WHERE vote.number = request.number AND yes),"           \
+    " client_ms FROM request "
 
 /* Parameters 1, 2, 3 of what asks for the time: wall clock, time since boot, boot. A request is over by
  * either clock; one that the wall clock says is yet to be made waits on, since time since boot ends it. */
@@ -113,9 +116,10 @@ const char *const sql_texts[SQL_COUNT] = {
         "INSERT INTO request(code, state, rule, digest, tool, server, channel, thread, actor, input, paths,"
         " call_hash, shown, holder, scope, ttl_ms, needed, created_ms, expires_ms, created_boot, "
         "expires_boot,"
-        " boot_id, groups) VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, "
+        " boot_id, groups, client_ms) VALUES(?1, 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+        "?15, ?16, "
         "?17, ?18,"
-        " ?19, ?20, ?21, ?22)",
+        " ?19, ?20, ?21, ?22, ?23)",
     [SQL_REQUEST_BY_NUMBER] = COLUMNS "WHERE number = ?1",
     [SQL_REQUEST_BY_CODE] = COLUMNS "WHERE state = 0 AND code = ?1",
     [SQL_LAST_BY_CODE] = COLUMNS "WHERE code = ?1 ORDER BY state = 0 DESC, number DESC LIMIT 1",
@@ -145,6 +149,7 @@ const char *const sql_texts[SQL_COUNT] = {
     /* The condition on the state is what makes an end the only one. */
     [SQL_END_REQUEST] = "UPDATE request SET state = ?2, ended_boot = coalesce(?3, created_boot)"
                         " WHERE number = ?1 AND state = 0",
+    [SQL_CLIENT_WAITS] = "UPDATE request SET client_ms = ?2 WHERE number = ?1",
     [SQL_SAY_WHY] = "UPDATE request SET because = ?2 WHERE number = ?1",
     [SQL_USE_REQUEST] = "UPDATE request SET used = 1 WHERE number = ?1 AND state = 1 AND used = 0",
     [SQL_PRUNE_REQUESTS] =

@@ -28,6 +28,7 @@ enum sql {
     SQL_CODE_TAKEN,
     SQL_ANY_OVER,
     SQL_END_REQUEST,
+    SQL_CLIENT_WAITS,
     SQL_SAY_WHY,
     SQL_USE_REQUEST,
     SQL_PRUNE_REQUESTS,
@@ -58,7 +59,7 @@ extern const char *const sql_texts[SQL_COUNT];
 
 /* Makes the tables of a new store. */
 extern const char sql_schema[];
-#define SQL_SCHEMA_VERSION 2
+#define SQL_SCHEMA_VERSION 3
 
 /* sql_upgrades[N] makes of a store of version N one of version N + 1. */
 extern const char *const sql_upgrades[SQL_SCHEMA_VERSION];

@@ -41,6 +41,7 @@ static void write_call(struct remote *r, const struct call *call, const struct h
     put_held(&r->out, prior != NULL ? prior : &none);
     put_text(&r->out, wanted);
     put_u8(&r->out, call->asks_people);
+    put_u32(&r->out, call->waits_ms);
     frame_end(&r->out, began);
 }
 

@@ -9,7 +9,7 @@
 #include "gate/gate.h"
 
 #define BROKER_MAGIC   "callgate"
-#define BROKER_VERSION 2u
+#define BROKER_VERSION 3u
 #define USABLE_MOST    16384u /* tools that are asked about at once */
 #define FRAME_HEAD     ((size_t)5)
 #define FRAME_MOST     ((size_t)LIMIT_MESSAGE_BYTES * 2) /* a call, its names and where its paths start */

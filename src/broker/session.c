@@ -299,6 +299,7 @@ static bool on_judge(struct client *client, struct fields *fields)
     struct held prior = take_held(fields);
     struct slice wanted = take_text(fields);
     call.asks_people = take_bool(fields);
+    call.waits_ms = take_u32(fields);
     if (!readable || !fields_end(fields) || call.channel.ptr == NULL || call.thread.ptr == NULL ||
         (input.ptr == NULL && call.preview.ptr == NULL) ||
         (has_prior && find_waited(client, prior.number) == NULL)) {

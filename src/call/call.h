@@ -60,6 +60,8 @@ struct call {
         *input;           /* an object of doc; NULL when the input is unknown (SPEC.md section 11) */
     struct slice preview; /* of an unknown input: text that people are shown; never judged */
     bool asks_people;     /* the surface wants people's leave for this very call, whatever rule allows it */
+    uint32_t
+        waits_ms; /* how long from now the surface's client waits for people; 0: not known. Never judged. */
 };
 
 enum call_result {

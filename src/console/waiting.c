@@ -46,6 +46,9 @@ static void write_facts(struct buf *buf, const struct request *r)
     buf_printf(buf, "{\"code\":\"%s\",\"number\":%lld,\"state\":\"%s\",\"created\":%lld,\"expires\":%lld",
                r->code, (long long)r->number, request_state_name(r->state), (long long)r->created_ms,
                (long long)r->expires_ms);
+    if (r->client_ms != 0) {
+        buf_printf(buf, ",\"client\":%lld", (long long)r->client_ms);
+    }
     buf_printf(buf, ",\"needed\":%u,\"given\":%u,\"scope\":\"%s\",\"ttl\":%u,\"bytes\":%zu", r->needed,
                r->given, approval_scope_name(r->narrowed), r->ttl_ms, r->input.len);
     write_named(buf, "tool", r->tool);

@@ -178,6 +178,7 @@ struct outcome judged_hold(struct gate *gate, struct judged *judged, struct slic
         return judged_deny_because(gate, judged, DENIAL_POLICY, CAUSE_INTERNAL,
                                    SLICE("the request cannot be put before people"));
     }
+    request.client_ms = judged->call->waits_ms != 0 ? now.wall_ms + judged->call->waits_ms : 0;
     buf_init(&input, INPUT_BYTES);
     buf_init(&paths, PATHS_BYTES);
     bool shown = write_request(gate, judged, &request, &input, &paths);

@@ -108,11 +108,17 @@ static struct outcome not_in_time(struct run *run, const struct outcome *outcome
     return denied;
 }
 
+/* Until when the hook waits for people, since its start: short of its deadline, so that the end is journalled. */
+static uint32_t waits_until(const struct run *run)
+{
+    return run->options->deadline_ms > 2 * MARGIN_MS ? run->options->deadline_ms - MARGIN_MS : 0;
+}
+
 /* Waits until people have answered, or nearly until our deadline. What is not answered by then is denied, and the
  * request ends with it: nobody holds the call any more. */
 static struct outcome wait_for_people(struct run *run, struct outcome outcome)
 {
-    uint32_t until = run->options->deadline_ms > 2 * MARGIN_MS ? run->options->deadline_ms - MARGIN_MS : 0;
+    uint32_t until = waits_until(run);
     while (outcome.kind == OUTCOME_HELD) {
         bool late = emergency_elapsed() >= until;
         struct held held = outcome.held;
@@ -160,6 +166,8 @@ static enum host_answer answer_to_allow(const struct run *run, const struct outc
 static enum host_answer judge(struct run *run)
 {
     bool may_ask = host_asks(run, 1);
+    uint32_t until = waits_until(run), elapsed = (uint32_t)emergency_elapsed();
+    run->call.waits_ms = until > elapsed ? until - elapsed : 0;
     struct outcome outcome = may_ask ? gate_judge_unheld(run->gate, &run->call)
                                      : gate_judge(run->gate, &run->call, NULL, (struct slice){0});
     if (outcome.kind == OUTCOME_HELD && may_ask && !host_asks(run, outcome.held.needed)) {

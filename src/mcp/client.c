@@ -161,6 +161,7 @@ static void judge(struct session *s, struct message *message, struct ids_entry *
         return;
     }
     s->maker.call.asks_people = message->form == CALL_FORM_TOOL && tool_list_undeclared(s, &s->maker.call);
+    s->maker.call.waits_ms = (uint32_t)s->options->hold_for_ms;
     struct outcome outcome =
         standing == TOOL_MAY_NOT
             ? gate_deny(s->gate, &s->maker.call, SLICE("the tool is not as it was accepted (callgate tools)"))
@@ -323,6 +324,8 @@ static void settle(struct session *s, struct held_call *call)
     }
     if (message.kind == MESSAGE_REQUEST && tool_list_make_call(s, &message) == NULL) {
         s->maker.call.asks_people = call->asks_people;
+        s->maker.call.waits_ms =
+            call->deadline_ms > s->now_ms ? (uint32_t)(call->deadline_ms - s->now_ms) : 0;
         outcome = gate_judge(s->gate, &s->maker.call, &call->claim, no_code);
         s->batch.staged = true;
     }

@@ -34,8 +34,26 @@ void notice_write_request(struct buf *buf, const struct request *r)
         buf_text(buf, ",\"approversFrom\":");
         buf_slice(buf, r->groups);
     }
+    if (r->client_ms != 0) {
+        char waits[CLOCK_ISO_SIZE];
+        clock_iso8601(r->client_ms, waits);
+        buf_printf(buf, ",\"clientWaitsUntil\":\"%s\"", waits);
+    }
     buf_printf(buf, ",\"scope\":\"%s\",\"needed\":%u,\"given\":%u,\"expires\":\"%s\"}",
                approval_scope_name(r->narrowed), r->needed, r->given, expires);
+}
+
+bool notice_write_client(struct buf *buf, const struct request *r, int64_t now_ms)
+{
+    if (r->client_ms == 0) {
+        return false;
+    }
+    if (r->client_ms > now_ms) {
+        buf_printf(buf, "waits %lld s more", (long long)((r->client_ms - now_ms + 999) / 1000));
+    } else {
+        buf_text(buf, "has given up; an approval counts for its next try");
+    }
+    return true;
 }
 
 static void write_name(struct buf *buf, const struct request *r)

@@ -12,4 +12,8 @@ void notice_write(struct buf *buf, const struct request *request);
 /* Appends a request as `pending --format json` has it: one object. */
 void notice_write_request(struct buf *buf, const struct request *request);
 
+/* Appends until when the client that called waits: "waits 40 s more", or that it has given up and what an approval is
+ * good for then. False, and nothing is appended, where that is not known. */
+bool notice_write_client(struct buf *buf, const struct request *request, int64_t now_ms);
+
 #endif

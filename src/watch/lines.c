@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "people/notice.h"
 #include "watch/watch.h"
 
 #define LINE_BYTES ((size_t)256 << 20)
@@ -46,6 +47,17 @@ static void collect_field(struct collecting *c, const char *name, struct slice v
     buf_finish(&line);
 }
 
+static void collect_client(struct collecting *c, const struct request *r, int64_t now_ms)
+{
+    struct buf text;
+    buf_init(&text, LINE_BYTES);
+    if (notice_write_client(&text, r, now_ms)) {
+        collect_field(c, "client", buf_slice_of(&text));
+    }
+    c->failed = c->failed || !buf_ok(&text);
+    buf_finish(&text);
+}
+
 static void collect_facts(struct collecting *c, const struct request *r, int64_t now_ms)
 {
     char text[128];
@@ -60,6 +72,7 @@ static void collect_facts(struct collecting *c, const struct request *r, int64_t
     if (r->paths.len > 2) {
         collect_field(c, "paths", r->paths);
     }
+    collect_client(c, r, now_ms);
     snprintf(text, sizeof(text), "%u of %u approvers; %lld s left", r->given, r->needed,
              (long long)(left > 0 ? left : 0));
     collect_field(c, "votes", slice_of(text));

@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gate"))
 from support import CALLGATE, Folder, Gate, check, finish, pending, run, wait_for  # noqa: E402
 
-VERSION = 2  # of the protocol
+VERSION = 3  # of the protocol
 POLICY = [{"id": "no", "effect": "deny", "match": {"tool": "rm"}, "reason": "gone is gone"},
           {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}},
           {"id": "ls", "effect": "auto_approve", "match": {"tool": "ls"}}]

@@ -3,6 +3,7 @@
 import json
 import os
 import pwd
+import re
 import signal
 import subprocess
 import time
@@ -182,6 +183,20 @@ def test_reasons():
         code = s.held("cp", {"n": 2}, gate)
         s.say("refuse", code, "--because", "use the copy in /srv instead")
         check("unless the operator lets it", "copy in /srv" in gate.answer())
+        gate.close()
+
+
+def test_client_gives_up():
+    with Session() as s:
+        gate = Gate(s.folder, "--policy", s.policy, "--hold-for", "2", thread="short")
+        code = s.held("cp", {"n": 1}, gate)
+        check("until when the client waits", re.search(r"client +waits [12] s more\n", s.say("pending", code)), s.say("pending", code))
+        check("in JSON, too", pending(s.folder)[0]["clientWaitsUntil"] < pending(s.folder)[0]["expires"], pending(s.folder))
+        gate.answer()
+        text = s.say("pending")
+        check("and that it has given up", "client   has given up; an approval counts for its next try" in text, text)
+        s.say("approve", code)
+        check("its next try passes", gate.call("cp", {"n": 1}) == "ran")
         gate.close()
 
 

@@ -88,6 +88,11 @@ static void write_text(struct buf *out, const struct request *r, int64_t now, bo
     if (r->paths.len > 2) {
         write_line(out, "paths", r->paths);
     }
+    if (r->client_ms != 0) {
+        buf_text(out, "    client   ");
+        (void)notice_write_client(out, r, now);
+        buf_byte(out, '\n');
+    }
     write_line(out, "channel", r->channel);
     write_line(out, "thread", r->thread);
     buf_text(out, "    covers   ");

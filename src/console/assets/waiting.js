@@ -118,6 +118,7 @@ function drawFacts(r) {
     ...(w?.reason ? fact('reason', w.reason) : []),
     ...fact('actor', t('actor.' + r.actor), ' · ', t('fact.session'), ' ', spelled(r.channel || '–'), ' ', spelled(r.thread || ''), ' · ', when(r.created)),
     ...fact('left', h('span', { 'data-left': r.expires }, lasting(r.expires - now())), ' ', bar(r)),
+    ...(r.client ? fact('client', r.client > now() ? t('client.waits', { left: lasting(r.client - now()) }) : t('client.gone')) : []),
     ...(r.groups.length ? fact('groups', r.groups.join(', ')) : []),
     ...(r.needed > 1 ? fact('votes', t('votes', { given: r.given, needed: r.needed })) : []));
 }

@@ -62,6 +62,33 @@ static void test_ask(void)
     scratch_close(&scratch);
 }
 
+static void test_client(void)
+{
+    struct scratch scratch;
+    struct request asked, again, found;
+    bool existing;
+    scratch_open(&scratch);
+    struct request request = a_request("r", 1);
+    request.client_ms = start.wall_ms + 55000;
+    CHECK(store_begin(scratch.store));
+    CHECK(store_ask(scratch.store, &request, SLICE("quick"), start, &scratch.arena, &asked, &existing) ==
+          STORE_DONE);
+    CHECK(asked.client_ms == start.wall_ms + 55000);
+    /* The same call again, for longer and then for shorter: the later end stands. */
+    request.client_ms = start.wall_ms + 90000;
+    CHECK(store_ask(scratch.store, &request, SLICE(""), start, &scratch.arena, &again, &existing) ==
+          STORE_DONE);
+    CHECK(existing && again.number == asked.number && again.client_ms == start.wall_ms + 90000);
+    request.client_ms = start.wall_ms + 1000;
+    CHECK(store_ask(scratch.store, &request, SLICE(""), start, &scratch.arena, &again, &existing) ==
+          STORE_DONE);
+    CHECK(existing && again.client_ms == start.wall_ms + 90000);
+    CHECK(store_commit(scratch.store));
+    CHECK(store_find(scratch.store, asked.number, &scratch.arena, &found) == STORE_DONE);
+    CHECK(found.client_ms == start.wall_ms + 90000);
+    scratch_close(&scratch);
+}
+
 static void test_codes(void)
 {
     struct scratch scratch;
@@ -478,6 +505,7 @@ int main(void)
     test_scopes();
     test_holders();
     test_ask();
+    test_client();
     test_codes();
     test_sixteen();
     test_quorum();
