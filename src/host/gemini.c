@@ -79,6 +79,19 @@ static bool take_name(struct host_message *message, const struct host_places *pl
            split_name(message, slice_from(tool, prefix.len), SLICE("_"), &servers, tool, false);
 }
 
+/* Its tools that take patterns, and the argument that has them. */
+static bool take_patterns(struct host_message *message)
+{
+    const struct call_name *name = &message->names[0];
+    if (message->name_count == 1 && !name->has_server && slice_is(name->tool, "read_many_files")) {
+        return message_add_patterns(message, "include");
+    }
+    if (message->name_count == 1 && !name->has_server && slice_is(name->tool, "glob")) {
+        return message_add_patterns(message, "pattern");
+    }
+    return true;
+}
+
 static bool read_gemini(struct host_message *message, const struct host_places *places)
 {
     if (!message_take_event(message, &host_gemini, "hook_event_name")) {
@@ -89,7 +102,8 @@ static bool read_gemini(struct host_message *message, const struct host_places *
     }
     return message_take_session(message, "session_id") && message_take_cwd(message, "cwd") &&
            take_name(message, places) &&
-           message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input"));
+           message_take_input(message, json_get(&message->doc, json_root(&message->doc), "tool_input")) &&
+           take_patterns(message);
 }
 
 static const char *const write_tools[] = {"write_file", "replace", NULL};
@@ -154,9 +168,11 @@ const struct host host_gemini = {
     .silent = silent,
     .path_arguments =
         "{\"pathArguments\":{\"read_file\":[\"absolute_path\"],\"list_directory\":[\"dir_path\"],"
-        "\"glob\":[\"dir_path\",\"pattern\"],\"grep_search\":[\"dir_path\"],\"search_file_content\":[\"dir_"
+        "\"glob\":[\"dir_path\",\"pattern\",\"patternPaths\"],\"grep_search\":[\"dir_path\"],\"search_file_"
+        "content\":[\"dir_"
         "path\"],"
-        "\"read_many_files\":[\"include\",\"-exclude\"],\"exit_plan_mode\":[\"plan_path\",\"plan_filename\"],"
+        "\"read_many_files\":[\"include\",\"patternPaths\",\"-exclude\"],\"exit_plan_mode\":[\"plan_path\","
+        "\"plan_filename\"],"
         "\"run_shell_command\":[\"dir_path\",\"read\",\"write\"]},"
         "\"treeArguments\":{\"glob\":[\"dir_path\"],\"grep_search\":[\"dir_path\"],"
         "\"search_file_content\":[\"dir_path\"]}}",

@@ -22,6 +22,10 @@ MUST_USE bool message_take_cwd(struct host_message *message, const char *key);
 /* Takes the session. */
 MUST_USE bool message_take_session(struct host_message *message, const char *key);
 
+/* Puts the texts under an argument before the input as `patternPaths`, in the wildcards that paths know: what a reader that
+ * ignores case, knows extended globs and takes a backslash for a slash finds with them. */
+MUST_USE bool message_add_patterns(struct host_message *message, const char *key);
+
 /* Takes the tool's input, which must be an object: of the message, or the text of one. */
 MUST_USE bool message_take_input(struct host_message *message, const struct json_value *input);
 MUST_USE bool message_take_input_text(struct host_message *message, struct slice text);
