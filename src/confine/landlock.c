@@ -40,8 +40,8 @@ void landlock_write_gaps(struct buf *buf, const struct view *view, int abi)
         "modes, owners, times and attributes of your files, wherever they are (chmod, touch)",
         "that a hidden file is there, and its size and times (stat)",
         "/tmp and /dev/shm are those of outside: your files there can be read and written",
-        "processes outside can be seen, with their command lines and limits; what the program leaves behind "
-        "runs on",
+        "processes outside can be seen, with their command lines and limits",
+        "what the program leaves behind runs on",
         "names that are denied and made later in a writable directory",
     };
     for (size_t i = 0; i < view->count; i++) {
