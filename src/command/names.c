@@ -130,7 +130,7 @@ static const struct {
     {NAME("tar"), NAME_TREE},
     {NAME("test"), NAME_SUBSCRIPTS},
     {NAME("then"), NAME_RESERVED},
-    {NAME("time"), NAME_RESERVED | NAME_RUNS | NAME_WRAPPER},
+    {NAME("time"), NAME_RESERVED | NAME_RUNS | NAME_RUNS_TEXT | NAME_WRAPPER},
     {NAME("timeout"), NAME_RUNS | NAME_WRAPPER},
     {NAME("toybox"), NAME_WRAPPER},
     {NAME("trap"), NAME_RUNS_TEXT},

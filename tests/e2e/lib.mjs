@@ -161,7 +161,7 @@ export function journals(state) {
         for (const entry of readdirSync(dir, { withFileTypes: true })) {
             const path = join(dir, entry.name);
             if (entry.isDirectory()) walk(path);
-            else if (entry.isFile() && statSync(path).size > 0) {
+            else if (entry.isFile() && (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0) {
                 const line = readFileSync(path).subarray(0, 65536).toString('latin1').split('\n')[0];
                 const seq = /"seq":(\d+)/.exec(line);
                 if (line.startsWith('{') && line.includes('"prevHash"') && seq) found.push([Number(seq[1]), path]);

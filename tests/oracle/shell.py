@@ -10,7 +10,7 @@ NAME_CHARS = NAME_START | DIGITS
 ENDS_WORD = frozenset(" \t\n;&|<>()")
 RESERVED = frozenset(("if then else elif fi for while until do done case esac in function select time coproc repeat foreach "
                       "end noglob nocorrect").split())
-NEVER = frozenset("eval alias trap let emulate compgen complete mapfile readarray - noglob".split())
+NEVER = frozenset("eval alias trap let emulate compgen complete mapfile readarray - noglob time".split())
 NEVER_WITH = frozenset(("test [ printf read declare typeset local export readonly unset shift integer float set break bye continue "
                         "exit getln getopts global nameref print private return ulimit zformat zparseopts zregexparse").split())
 ASSIGNING = frozenset(("export declare typeset local readonly read unset getopts integer float hash set shopt setopt enable shift "
