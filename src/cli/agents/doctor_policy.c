@@ -82,7 +82,9 @@ static void print_errors(const struct findings *errors)
     struct buf lines;
     buf_init(&lines, 64u << 20);
     sources_write_errors(&lines, errors);
-    fwrite(lines.ptr, 1, lines.len, stdout);
+    if (lines.len > 0) {
+        fwrite(lines.ptr, 1, lines.len, stdout);
+    }
     buf_finish(&lines);
 }
 

@@ -27,7 +27,9 @@ static struct json_error parse_copy(struct slice text, const struct json_options
     struct json_doc doc;
     struct json_error error;
     json_init(&doc);
-    memcpy(from, text.ptr, text.len);
+    if (text.len > 0) {
+        memcpy(from, text.ptr, text.len);
+    }
     bool ok = json_parse(&doc, (struct slice){from, text.len}, how, &error);
     CHECK(ok == (error.code == JSON_OK) && ok == (json_root(&doc) != NULL));
     CHECK(ok || (error.offset <= text.len && error.detail[0] != 0));
