@@ -1,5 +1,6 @@
 /* Assertions asked of a policy: proved, refuted with a call, or not known. */
 #include "analysis/exact_internal.h"
+#include "analysis/named_common_internal.h"
 
 /* ---- Assertions: no rule that gives a bad decision wins anywhere in the box ---- */
 
@@ -160,7 +161,7 @@ enum assertion_result assertion_prove(struct analysis *analysis, size_t assertio
         bool apart = rule != NULL && (hunt.opaque || side->opaque[hunt.rule]) &&
                      !rule_intersects(analysis->asked, &asked, side->policy, rule);
         bool near = apart && is_bad(hunt.assertion, kind) &&
-                    named_is_near(analysis->asked, &asked.match, side->policy, &rule->match);
+                    common_is_near(analysis->asked, &asked.match, side->policy, &rule->match);
         if ((apart && !near) || !space_meet(space, &own, hunt.asked, analysis->args, &both)) {
             continue;
         }

@@ -2,6 +2,7 @@
 #include "analysis/common_internal.h"
 
 #include "analysis/analysis.h"
+#include "policy/value.h"
 
 #include <stdlib.h>
 #include <string.h>

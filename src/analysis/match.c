@@ -1,5 +1,6 @@
 /* How two rules relate as sets of calls, field by field as SPEC.md section 7 says. */
 #include "analysis/analysis.h"
+#include "policy/value.h"
 
 /* A rule of a policy. */
 struct side_rule {

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "analysis/named_internal.h"
-
 /* Arm number `number` of a match; its arguments' lists aside. */
 struct arm arm_of(const struct policy *policy, const struct match *match, uint32_t number)
 {
@@ -133,8 +131,8 @@ static struct match_values patterns_of(const struct policy *policy, const struct
     return match_values(policy, match->command != 0 ? &match->command : &match->command_prefix);
 }
 
-bool named_is_near(const struct policy *asked_policy, const struct match *asked, const struct policy *policy,
-                   const struct match *match)
+bool common_is_near(const struct policy *asked_policy, const struct match *asked, const struct policy *policy,
+                    const struct match *match)
 {
     struct match_values ours = patterns_of(policy, match), theirs = patterns_of(asked_policy, asked);
     for (uint32_t i = 0; i < ours.count; i++) {

@@ -35,6 +35,11 @@ bool common_find(const struct arm *a, const struct arm *b, struct common *ret_co
 /* Adds their commands, some of it in the arena; false when they have none in common. */
 bool common_commands(struct arena *arena, const struct arm *a, const struct arm *b, struct common *common);
 
+/* Whether a rule that has no call in common with a match may yet decide calls whose commands are the match's when they
+ * are read aside: it is about the same program, or about one that runs others. */
+bool common_is_near(const struct policy *asked_policy, const struct match *asked, const struct policy *policy,
+                    const struct match *match);
+
 /* What follows the last `/` of a command's first word, and whether it is a program that runs the words behind it. */
 struct slice program_of(struct slice word);
 bool program_runs_commands(struct slice program);

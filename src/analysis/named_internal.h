@@ -68,9 +68,4 @@ MUST_USE struct named *named_create_pair(const struct policy *from, const struct
 enum named_answer named_differs(struct named *named, const struct named_side *from,
                                 const struct named_side *to, struct buf *ret_call);
 
-/* Whether a rule that has no call in common with a match may yet decide calls whose commands are the match's when they
- * are read aside: it is about the same program, or about one that runs others. */
-bool named_is_near(const struct policy *asked_policy, const struct match *asked, const struct policy *policy,
-                   const struct match *match);
-
 #endif

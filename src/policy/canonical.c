@@ -3,6 +3,7 @@
 
 #include "base/utf8.h"
 #include "policy/policy.h"
+#include "policy/value.h"
 
 /* Begins a member of an object; the first has no comma before it. */
 static void member(struct buf *buf, bool *first, const char *name)

@@ -1,6 +1,7 @@
 /* Why a call was decided as it was, rule by rule. */
 #include "base/fold.h"
 #include "policy/policy_internal.h"
+#include "policy/value.h"
 #include "json/json.h"
 
 /* What the visitor of one reading needs. */

@@ -1,18 +1,15 @@
 /* The one table of match fields. SPEC.md section 2.
  *
- * A field is a key of a rule's `match`: what its value is, what of a reading it is compared with, and how two values
- * relate. Loading, the JSON Schema and its hover texts, matching, explain, canonical texts, lint, index and analysis
- * ask this table; a new field is a line of FIELD_TABLE, and a type where none of those there are fits.
+ * A field is a key of a rule's `match`: what its value is, and what of a reading it is compared with; how two values
+ * relate is value.h's. Loading, the JSON Schema and its hover texts, matching, explain, canonical texts, lint, index
+ * and analysis ask this table; a new field is a line of FIELD_TABLE, and a type where none of those there are fits.
  *
- * A field that may be a list has one value or several: see match_values in policy/policy.h. All that is said of two
- * values here is said of single ones, which may belong to different policies. */
+ * A field that may be a list has one value or several: see match_values in policy/policy.h. */
 #ifndef POLICY_FIELD_H
 #define POLICY_FIELD_H
 
+#include <stdbool.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
-#include "base/slice.h"
 
 /* What a value is, and how it is compared. */
 enum field_type {
@@ -107,39 +104,5 @@ extern const struct field field_table[FIELD_VALUES];
 
 /* The documents' name of a field: "tool", …, "argEquals". Empty for what is no field. */
 const char *match_field_name(enum match_field field);
-
-/* ---- Values ---- */
-
-struct policy;
-
-/* One value of one field. */
-struct field_value {
-    const struct policy *policy;
-    enum match_field field;
-    uint32_t value;
-};
-
-/* Appends the canonical text of a value, as bytes: two values of one field (and one kind of rule) are equal when their
- * texts are. */
-void field_write_text(struct buf *buf, const struct field_value *value);
-
-/* Appends the same as a JSON string. A path that is not UTF-8 stands as a NUL and its bytes in hex. */
-void field_write_json(struct buf *buf, const struct field_value *value);
-
-/* Whether two values are equal: they stand for the same, whatever policy they belong to. */
-bool field_equal(const struct field_value *a, const struct field_value *b);
-
-/* Whether whatever has `inner` also has `outer`. The two may be of different fields that look at the same thing, such
- * as toolPrefix and tool. Exact for one component pattern or one word only when they are equal. */
-bool field_covers(const struct field_value *outer, const struct field_value *inner);
-
-/* Whether something may have both: false is a proof. */
-bool field_meets(const struct field_value *a, const struct field_value *b);
-
-/* The order of values in which policies keep lists: by text. */
-int field_compare(const struct field_value *a, const struct field_value *b);
-
-/* Whether covers and meets say more of a value of `outer` and one of `inner` than that they look at different things. */
-bool field_related(enum match_field outer, enum match_field inner);
 
 #endif

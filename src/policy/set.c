@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "policy/policy_internal.h"
+#include "policy/value.h"
 
 static int by_number(const void *a, const void *b)
 {
