@@ -152,8 +152,7 @@ def check_file(path):
                     fail(path, number, f"{line.strip()}: {why}")
         check_dialect(path, text, lines)
     room = path.split("/")[1]
-    if len(lines) > FILE_LINES and path.startswith(("src/", "include/")):
-        fail(path, 1, f"{len(lines)} lines: is this one room?")
+    check_length(path, lines)
     room = path.split("/")[1]
     for number, line in enumerate(text.split("\n"), 1):
         found = re.match(r'#include "([a-z]+)/', line)
@@ -172,11 +171,20 @@ def check_file(path):
             start = None
 
 
+def check_length(path, lines):
+    if len(lines) > FILE_LINES:
+        fail(path, 1, f"{len(lines)} lines: is this one room?")
+
+
 def main():
     files = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=TOP, text=True, capture_output=True).stdout.split()
     files = [path for path in files if os.path.exists(os.path.join(TOP, path))]
     for path in files:
         check_file(path)
+    for path in subprocess.run(["git", "ls-files", "*.py", "*.mjs", "*.sh", "*.js"], cwd=TOP, text=True, capture_output=True).stdout.split():
+        if os.path.exists(os.path.join(TOP, path)):
+            with open(os.path.join(TOP, path), encoding="utf-8") as file:
+                check_length(path, file.read().splitlines())
     check_circles(files)
     check_private(files)
     for path in ("ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"):

@@ -1,9 +1,8 @@
 // No SDK here: bytes that a hostile or broken client, server or machine would produce. After each of them nothing
 // that was not allowed has reached the server, and the gate is alive.
-import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs';
-import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { assert, broker, run, skip, sleep, test, under, until } from './lib.mjs';
+import { assert, run, sleep, test, under, until } from './lib.mjs';
 
 const MiB = 1 << 20;
 const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
@@ -576,47 +575,6 @@ test('a client that goes away without a word', async t => {
     const ended = await Promise.race([peer.exit, sleep(under === 'valgrind' ? 120_000 : 15_000)]);
     assert.ok(ended, 'the gate outlives its client');
     assert.equal(ended.signal, null);
-});
-
-// ------------------------------------------------------------------------------ a full disk
-
-test('a full disk: what would be allowed is denied, and standard error says why once', async t => {
-    const disk = t.path('disk');
-    mkdirSync(disk);
-    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=700', 'tmpfs', disk], { encoding: 'utf8' });
-    if (mounted.status !== 0) skip('no tmpfs can be mounted here');
-    t.cleanup(() => { spawnSync('umount', ['-l', disk]); });
-    t.unverified = true;
-    const state = join(disk, 'state');
-    mkdirSync(state, { mode: 0o700 });
-    const peer = t.recorder({ state, rules: [{ id: 'ask', effect: 'require_approval', match: { tool: 'write' } },
-        deny('no-secret', { tool: 'secret' }), { id: 'all', effect: 'auto_approve', match: { channel: 'local' } }] });
-    passed((await peer.call(1, 'echo')).message);
-    const fill = join(disk, 'fill');
-    try { writeFileSync(fill, Buffer.alloc(4 * MiB)); } catch (error) { assert.equal(error.code, 'ENOSPC'); }
-    // The journal may still have the rest of its last page.
-    let id = 2;
-    for (; id < 200; id++) {
-        const { message } = await peer.call(id, 'echo', { pad: 'x'.repeat(200) });
-        if (message.result?.isError) break;
-    }
-    assert.ok(id < 200, 'the disk is full, and calls still pass');
-    const reached = gotCalls(peer).length;
-    const denials = [];
-    for (const name of ['echo', 'write', 'read', 'secret']) denials.push((await peer.call(`d ${name}`, name, { path: '/x' })).message.result);
-    assert.ok(denials.every(result => result.isError === true));
-    assert.equal(gotCalls(peer).length, reached, 'a call went on without its line in the journal');
-    const said = peer.stderr.split('\n').filter(line => /journal cannot be written/i.test(line) && /space|ENOSPC/i.test(line));
-    assert.equal(said.length, broker ? 0 : 1, peer.stderr); // a broker says it where it runs
-    // What is no call still passes; and with room again, so do calls, and the chain is whole.
-    await peer.ping();
-    rmSync(fill);
-    passed((await until('calls to pass again', async () => {
-        const { message } = await peer.call(`r ${++id}`, 'echo');
-        return message.result.isError ? null : message;
-    })));
-    assert.equal((await peer.close()).code, 0);
-    t.verify(state);
 });
 
 await run();

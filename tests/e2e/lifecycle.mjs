@@ -1,5 +1,6 @@
 // How a gate begins, reloads and ends, and what it leaves behind.
-import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { assert, allowAll, broker, cli, here, journals, run, servers, skip, test, under, until } from './lib.mjs';
 
@@ -7,6 +8,7 @@ const deny = (id, match) => ({ id, effect: 'deny', match, reason: 'no' });
 const allow = (id, match) => ({ id, effect: 'auto_approve', match });
 const passed = message => assert.ok(message.result && !message.result.isError, `not allowed: ${JSON.stringify(message)}`);
 const denied = message => assert.equal(message.result?.isError, true, JSON.stringify(message));
+const calls = peer => peer.got().split('\n').filter(line => line.includes('"tools/call"'));
 const signals = peer => existsSync(`${peer.log}.signals`) ? readFileSync(`${peer.log}.signals`, 'utf8').split('\n').filter(Boolean) : [];
 const alive = pid => { try { process.kill(pid, 0); return true; } catch { return false; } };
 const child = peer => Number(readFileSync(`${peer.log}.pid`, 'utf8'));
@@ -368,5 +370,44 @@ for (const [name, command] of Object.entries(launchers)) {
         await until('the tree to be gone', () => !tree.some(running), 1000);
     });
 }
+
+test('a full disk: what would be allowed is denied, and standard error says why once', async t => {
+    const disk = t.path('disk');
+    mkdirSync(disk);
+    const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m,mode=700', 'tmpfs', disk], { encoding: 'utf8' });
+    if (mounted.status !== 0) skip('no tmpfs can be mounted here');
+    t.cleanup(() => { spawnSync('umount', ['-l', disk]); });
+    t.unverified = true;
+    const state = join(disk, 'state');
+    mkdirSync(state, { mode: 0o700 });
+    const peer = t.recorder({ state, rules: [{ id: 'ask', effect: 'require_approval', match: { tool: 'write' } },
+        deny('no-secret', { tool: 'secret' }), { id: 'all', effect: 'auto_approve', match: { channel: 'local' } }] });
+    passed((await peer.call(1, 'echo')).message);
+    const fill = join(disk, 'fill');
+    try { writeFileSync(fill, Buffer.alloc(4 << 20)); } catch (error) { assert.equal(error.code, 'ENOSPC'); }
+    // The journal may still have the rest of its last page.
+    let id = 2;
+    for (; id < 200; id++) {
+        const { message } = await peer.call(id, 'echo', { pad: 'x'.repeat(200) });
+        if (message.result?.isError) break;
+    }
+    assert.ok(id < 200, 'the disk is full, and calls still pass');
+    const reached = calls(peer).length;
+    const denials = [];
+    for (const name of ['echo', 'write', 'read', 'secret']) denials.push((await peer.call(`d ${name}`, name, { path: '/x' })).message.result);
+    assert.ok(denials.every(result => result.isError === true));
+    assert.equal(calls(peer).length, reached, 'a call went on without its line in the journal');
+    const said = peer.stderr.split('\n').filter(line => /journal cannot be written/i.test(line) && /space|ENOSPC/i.test(line));
+    assert.equal(said.length, broker ? 0 : 1, peer.stderr); // a broker says it where it runs
+    // What is no call still passes; and with room again, so do calls, and the chain is whole.
+    await peer.ping();
+    rmSync(fill);
+    passed((await until('calls to pass again', async () => {
+        const { message } = await peer.call(`r ${++id}`, 'echo');
+        return message.result.isError ? null : message;
+    })));
+    assert.equal((await peer.close()).code, 0);
+    t.verify(state);
+});
 
 await run();
