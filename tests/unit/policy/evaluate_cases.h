@@ -2,6 +2,8 @@
 #ifndef POLICY_EVALUATE_CASES_H
 #define POLICY_EVALUATE_CASES_H
 
+#include <stddef.h>
+
 #define ALLOW(id)     "{'kind':'allow','rule':'" id "'}"
 #define NO_RULE       "{'kind':'allow'}"
 #define DENY(id)      "{'kind':'deny','rule':'" id "','reason':'r'}"
