@@ -377,9 +377,8 @@ def test_started_on_demand():
         check("all are answered", all(o == "" or "deny" in o for o in outs), outs)
         done = subprocess.run(["fuser", f.state + "/serve.lock"], capture_output=True, text=True)
         check("one broker at most", len(done.stdout.split()) <= 1, done.stdout)
-        for pid in done.stdout.split():
-            os.kill(int(pid), signal.SIGTERM)
-            wait_for("its end", lambda: not os.path.exists(f"/proc/{pid}"))
+        # On a busy machine one that was started may not yet have come to its lock.
+        wait_for("the end of all", lambda: subprocess.run(["pkill", "-TERM", "-f", f"serve .*{f.state}"]).returncode == 1)
 
         # One with a policy of its own, and another place; it is killed.
         policy = f.write("p.json", POLICY)

@@ -156,7 +156,7 @@ test('held, approved from another process, then released with the same bytes', a
     assert.deepEqual(held.paths, ['/srv/new']);
     assert.equal(held.input.path, '/srv/new');
     assert.ok(held.expires, 'no expiry');
-    assert.deepEqual(Object.keys(held), ['code', 'rule', 'tool', 'server', 'input', 'paths', 'channel', 'thread', 'scope', 'needed', 'given', 'expires']);
+    assert.deepEqual(Object.keys(held), ['code', 'rule', 'tool', 'server', 'input', 'paths', 'channel', 'thread', 'clientWaitsUntil', 'scope', 'needed', 'given', 'expires']);
     assert.equal(peer.got(), '');
     const done = t.cli('approve', held.code);
     assert.equal(done.code, 0, done.stderr);
