@@ -80,7 +80,7 @@ static bool add_text(struct scratch *scratch, const struct origin *origin, struc
 /* From each directory that is a path argument of the call. */
 static bool add_joined(struct scratch *scratch, const struct origin *origin, struct slice text)
 {
-    bool relative = text.len > 0 && text.ptr[0] != '/';
+    bool relative = text.len == 0 || text.ptr[0] != '/';
     return !relative || scratch->directories.count == 0 ||
            places_add_plain(scratch, origin, &scratch->directories, text);
 }

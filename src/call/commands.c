@@ -143,6 +143,7 @@ static bool find_args(struct scratch *scratch, const struct walked *walked, size
 {
     const struct json_doc *doc = walked->doc;
     const struct json_value *key;
+    const size_t before = *count;
     unsigned found = 0;
     bool all = true;
     for (key = json_first(doc, walked->object); key != NULL; key = json_right(doc, walked->object, key)) {
@@ -162,6 +163,8 @@ static bool find_args(struct scratch *scratch, const struct walked *walked, size
         }
     }
     ret_args->open = !all || found > 1;
+    *count = ret_args->open ? before
+                            : *count; /* which of them the command gets, and in what order, is not known */
     return true;
 }
 
