@@ -30,7 +30,7 @@ static bool is_guarded(const struct policy *policy, const struct rule *rule)
 struct reload {
     const struct policy *running, *next;
     struct superset *denies;    /* of the running set, those that superset_takes */
-    uint32_t *guarded, *others; /* all of them in load order, and those that it does not take */
+    uint32_t *guarded, *others; /* every guarded deny in load order; those that the superset does not take */
     uint32_t guarded_count, other_count;
     uint64_t budget;
     bool *taken;            /* by symbol of the running set: some rule has it as its id */

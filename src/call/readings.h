@@ -76,8 +76,8 @@ struct reading {
     bool
         aside; /* counts only when a deny or a require with a path field, a command field or a host decides it */
     bool
-        known; /* aside, and the place of a known word of a command, or its host: where it is unreadable, a deny
-                       or a require without command fields that would look at it is noted */
+        known; /* aside, and from a known word of a command: where its path or host cannot be read, a deny or a
+                  require without command fields that looks at it is noted, not passed over */
     uint16_t name; /* index in call->names */
     uint32_t
         value; /* index in call->doc->values of the string (or unreadable value) the path came from; 0: none */
@@ -99,7 +99,7 @@ enum reading_fields {
     READING_FIELD_CLASSES = 32,
 };
 struct reading_interest {
-    uint32_t classes; /* for each rule the bit whose number is its enum reading_fields, added up */
+    uint32_t classes; /* bit N: the READING_FIELD_ bits of some rule are exactly N */
     /* Each distinct pathComponent, as written, and each distinct `host` of the loaded rules, of every effect, in
      * url_pattern_order. */
     const struct slice *components;

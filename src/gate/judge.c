@@ -22,7 +22,7 @@ static void ask_where_no_rule_allows(const struct gate *gate, struct judged *jud
     }
 }
 
-/* From here on the call needs people. */
+/* Opens the store of approvals, only now because a call that needs nobody needs no store. */
 static bool open_store(struct gate *gate)
 {
     struct buf error;
@@ -177,8 +177,8 @@ struct outcome gate_judge_unheld(struct gate *gate, const struct call *call)
     return judge(gate, call, NULL, (struct slice){0}, false);
 }
 
-/* A door has no word for a surface's own reason: the call is denied as one that cannot be read, and the reason
- * stands behind that in the journal. The input does not. */
+/* A door cannot carry a surface's own reason. So the journal gets an unreadable call with the reason and without the
+ * input, and the agent hears of a plain denial. */
 static struct outcome deny_at_door(struct gate *gate, const struct call *call, struct slice reason)
 {
     const struct call_name *name = &call->names[0];

@@ -1,4 +1,4 @@
-/* One string to one canonical path. The platform is asked here and nowhere else: what is at this path
+/* One string to one canonical path. For that the platform is asked here alone: what is at this path
  * (fstatat), and where does this link lead (readlinkat).
  *
  * Not openat2: its one call gives the canonical text for less (2 to 3 us at 5 to 20 components, where the
@@ -98,8 +98,8 @@ bool path_has_dotdot(struct slice text)
 
 /* ---- The walk ---- */
 
-/* The kernel walks each path that it is given from its start, so asking with whole paths is quickest while
- * they are short, and quadratic. A long walk holds a directory some steps above where it stands, and asks
+/* The kernel walks each path that it is given from its start, so asking with whole paths is quickest for
+ * short ones, and costs the square of a long one's depth. A long walk holds a directory some steps above where it stands, and asks
  * from there: in the middle, so that going up and down around here does not lose it. */
 #define HOLD_ABOVE 8u
 #define HOLD_AFTER 20u
