@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -284,23 +286,55 @@ struct recorded {
     struct place place;
 };
 
+/* A number with a blank behind it. */
+static bool read_number(const char **at, int base, uint32_t *ret_number)
+{
+    char *end;
+    errno = 0;
+    unsigned long number = strtoul(*at, &end, base);
+    if (**at < '0' || **at > '9' || errno != 0 || number > UINT32_MAX || *end != ' ') {
+        return false;
+    }
+    *at = end + 1;
+    *ret_number = (uint32_t)number;
+    return true;
+}
+
+/* KIND KIND MODE USER GROUP PATH: as record_step writes it. */
+static bool read_line(const char *line, struct recorded *ret_step)
+{
+    struct thing *before = &ret_step->before;
+    if (strlen(line) < 4 || line[1] != ' ' || line[3] != ' ') {
+        return false;
+    }
+    const char *at = line + 4;
+    uint32_t mode, user, group;
+    if (!read_number(&at, 8, &mode) || !read_number(&at, 10, &user) || !read_number(&at, 10, &group) ||
+        *at != '/' || strlen(at) >= sizeof(ret_step->path)) {
+        return false;
+    }
+    before->kind = line[0];
+    ret_step->after.kind = line[2];
+    before->mode = mode;
+    before->uid = user;
+    before->gid = group;
+    memcpy(ret_step->path, at, strlen(at) + 1);
+    return true;
+}
+
 static bool read_step(const char *root, size_t at, const char *line, struct recorded *ret_step,
                       struct buf *error)
 {
     struct place place;
     struct thing *before = &ret_step->before, *after = &ret_step->after;
-    int path_at = 0;
     *ret_step = (struct recorded){0};
     buf_init(&before->text, MOST);
     buf_init(&after->text, MOST);
     buf_init(&ret_step->now.text, MOST);
-    if (sscanf(line, "%c %c %o %u %u %n", &before->kind, &after->kind, &before->mode, &before->uid,
-               &before->gid, &path_at) != 5 ||
-        line[path_at] != '/' || strlen(line + path_at) >= sizeof(ret_step->path)) {
+    if (!read_line(line, ret_step)) {
         buf_text(error, "the record of what was done cannot be read");
         return false;
     }
-    memcpy(ret_step->path, line + path_at, strlen(line + path_at) + 1);
     buf_finish(&ret_step->now.text);
     return name_place(&ret_step->place, root, ret_step->path, error) &&
            record_path(&place, root, at, "before", error) &&
