@@ -37,6 +37,9 @@ static void close_request(struct watch_view *view)
     view->width = 0;
 }
 
+/* So long after an answer no key in the list answers the next request. */
+#define QUIET_NS 700000000u
+
 static void open_request(struct watch_view *view, const struct watch_model *model)
 {
     const struct request *r = target(view, model);
@@ -56,22 +59,22 @@ static void answer(struct watch_view *view, struct watch_model *model, enum watc
         snprintf(model->message, sizeof(model->message), "it waits no longer");
         return;
     }
+    if (!view->open && clock_mono_ns() - view->answered_ns < QUIET_NS) {
+        return; /* meant for the one before, or typed as a reason */
+    }
     if (!view->open && answer != WATCH_REFUSE) {
-        struct watch_line *lines;
-        size_t count;
-        struct arena arena;
-        arena_init(&arena, (size_t)2 << 30);
-        bool shown = watch_lines(r, clock_wall_ms(), &arena, &lines, &count);
-        arena_finish(&arena);
-        if (!shown) {
-            snprintf(model->message, sizeof(model->message),
-                     "%s cannot be shown whole, so it cannot be approved", r->code);
-            return;
-        }
-    } else if (view->open && !view->shown && answer != WATCH_REFUSE) {
+        open_request(view, model); /* nobody approves what has not been in sight */
+        snprintf(model->message, sizeof(model->message),
+                 view->shown ? "this is the whole call: now o, c or a approves %s"
+                             : "%s cannot be shown whole, so it cannot be approved",
+                 r->code);
+        return;
+    }
+    if (view->open && !view->shown && answer != WATCH_REFUSE) {
         return;
     }
     watch_answer(model, r, answer);
+    view->answered_ns = clock_mono_ns();
     close_request(view);
 }
 

@@ -201,6 +201,7 @@ static void draw_help(void)
 {
     static const char *const keys[] = {
         "Enter   the whole call            Esc, q  back, or leave",
+        "in the list, o, c and a open it first: an approval needs the call in sight",
         "o       approve once              c       approve this call, also again",
         "a       approve what the rule allows",
         "r       refuse",

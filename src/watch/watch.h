@@ -80,9 +80,10 @@ struct watch_view {
     struct watch_line *rows; /* wrapped at `width`, so that nothing of them is out of sight */
     size_t row_count;
     int width;
-    struct arena arena; /* of the lines */
-    bool shown;         /* the lines are all there is */
-    bool filtering;     /* keys go into the filter */
+    struct arena arena;   /* of the lines */
+    bool shown;           /* the lines are all there is */
+    bool filtering;       /* keys go into the filter */
+    uint64_t answered_ns; /* when a request was answered last, by clock_mono_ns */
     bool help;
     bool colour;
 };

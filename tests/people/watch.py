@@ -119,6 +119,11 @@ def drive(folder, columns, rows, term):
     check(what + "at most 16 wait", terminal.wait("16 wait"), terminal.screen())
     terminal.keys("/", '"n":7', "Enter")
     check(what + "a filter", terminal.wait("1 waits"), terminal.screen())
+    time.sleep(1.5)  # right after an answer no key answers another request
+    terminal.keys("o")
+    check(what + "in the list a yes only opens", terminal.wait("this is the whole call"), terminal.screen())
+    check(what + "and lets nothing run", not any(b'"n":7' in a for a in gate.answers), gate.answers)
+    terminal.keys("q")
     terminal.keys("?")
     check(what + "the keys are told", terminal.wait("approve once"), terminal.screen())
     terminal.keys("j")
