@@ -61,8 +61,11 @@ static bool find_top(struct scratch *scratch, struct path_start *start, struct s
         buf_slice(&scratch->text, at);
         buf_text(&scratch->text, at.len == 1 ? ".git" : "/.git");
         buf_byte(&scratch->text, '\0');
-        if (!buf_ok(&scratch->text) || !call_spend(scratch, at.len)) {
+        if (!buf_ok(&scratch->text)) {
             return call_no_memory(scratch);
+        }
+        if (!call_spend(scratch, at.len)) {
+            return false; /* over a limit, which is another denial than no memory */
         }
         if (path_look(buf_slice_of(&scratch->text).ptr, &git)) {
             *ret_top = at;
