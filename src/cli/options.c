@@ -104,6 +104,13 @@ void say_lines(const struct buf *lines)
     }
 }
 
+void print_lines(const struct buf *lines)
+{
+    if (lines->len > 0) {
+        fwrite(lines->ptr, 1, lines->len, stdout);
+    }
+}
+
 int print(const struct buf *buf)
 {
     if (buf_ok(buf) && buf->len == 0) {

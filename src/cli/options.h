@@ -80,6 +80,9 @@ struct policy *options_load_policy(const struct cli_command *command, struct opt
 /* Writes whole lines for people to standard error. */
 void say_lines(const struct buf *lines);
 
+/* Writes whole lines to standard output: a report that goes on, whose end `print` or the caller's flush tells. */
+void print_lines(const struct buf *lines);
+
 /* Writes a buffer to standard output; EXIT_YES, or EXIT_UNABLE with a message when that fails. */
 int print(const struct buf *buf);
 

@@ -82,9 +82,7 @@ static void print_errors(const struct findings *errors)
     struct buf lines;
     buf_init(&lines, 64u << 20);
     sources_write_errors(&lines, errors);
-    if (lines.len > 0) {
-        fwrite(lines.ptr, 1, lines.len, stdout);
-    }
+    print_lines(&lines);
     buf_finish(&lines);
 }
 

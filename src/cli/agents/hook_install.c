@@ -296,9 +296,7 @@ static int check_policy(struct install *in)
 
 static int finish(const struct buf *report, const struct buf *error, int code)
 {
-    if (report->len > 0) {
-        fwrite(report->ptr, 1, report->len, stdout);
-    }
+    print_lines(report);
     if (fflush(stdout) != 0) {
         code = EXIT_UNABLE;
     }

@@ -178,7 +178,7 @@ static int undo(const struct setup *s)
     buf_init(&report, 1u << 20);
     buf_init(&error, MESSAGE_BYTES);
     bool ok = machine_undo(s->root, s->force, &report, &error);
-    fwrite(report.ptr != NULL ? report.ptr : "", 1, report.len, stdout);
+    print_lines(&report);
     if (!ok) {
         say("not undone: %.*s%s", SLICE_FMT(buf_slice_of(&error)),
             s->force ? "" : ". With --force it is restored all the same");

@@ -38,9 +38,7 @@ struct uninstall {
 /* Prints what was done, and says what was not. */
 static void tell(struct uninstall *u, struct buf *report, struct buf *error, bool ok)
 {
-    if (report->len > 0) {
-        fwrite(report->ptr, 1, report->len, stdout);
-    }
+    print_lines(report);
     if (!ok) {
         u->failed = true;
         say("%.*s", SLICE_FMT(error->len > 0 ? buf_slice_of(error) : SLICE("no memory")));

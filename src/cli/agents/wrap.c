@@ -111,7 +111,7 @@ static bool change_file(struct wrapping *w, const char *file)
     w->files += access(file, F_OK) == 0;
     bool ok = w->taking_away ? unwrap_file(&options, &result, &report, &error)
                              : wrap_file(&options, &result, &report, &error);
-    fwrite(report.ptr != NULL ? report.ptr : "", 1, report.len, stdout);
+    print_lines(&report);
     if (!ok) {
         say("%.*s", SLICE_FMT(buf_slice_of(&error)));
     }

@@ -41,7 +41,7 @@ static bool end_one(const struct observer *observer, const struct options *optio
     buf_init(&report, 64u << 20);
     buf_init_message(&error, 1u << 16);
     bool done = observer_end(observer, options->state_dir, dry_run, &report, &error);
-    fwrite(report.ptr != NULL ? report.ptr : "", 1, report.len, stdout);
+    print_lines(&report);
     if (!done) {
         buf_reset(&report);
         observer_write(&report, observer);
