@@ -67,6 +67,10 @@ bool enter_filter(enum enter_filter_also also);
 /* Without namespaces: everything that Landlock and a filter can hold (docs/confinement.md has what they cannot). */
 bool enter_landlock(const struct enter_options *options);
 
+/* The version of the kernel's Landlock; below 1 where there is none. Rules for files need ENTER_LANDLOCK_LEAST. */
+#define ENTER_LANDLOCK_LEAST 3
+long enter_landlock_abi(void);
+
 /* As pid 1: starts the command, hands signals on, reaps, and returns its exit status once it has ended. */
 int enter_supervise(char **command);
 

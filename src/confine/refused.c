@@ -2,13 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confine/enter_internal.h"
-
-#define ABI_LEAST   3
-#define ASK_VERSION 1u
 
 static const struct {
     const char *path, *bad, *advice;
@@ -73,7 +69,7 @@ static const char *find_advice(int why)
 void enter_explain(int why)
 {
     fprintf(stderr, "callgate: %s\n", find_advice(why));
-    if (syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION) >= ABI_LEAST) {
+    if (enter_landlock_abi() >= ENTER_LANDLOCK_LEAST) {
         fputs("callgate: without them there is 'callgate confine --landlock' ('run --confine=landlock'), "
               "which holds less: "
               "--landlock --print says what\n",

@@ -20,13 +20,17 @@ struct landlock_attributes {
 #define ABI_WITH_SCOPES        6
 #define ASK_VERSION            1u
 
+long enter_landlock_abi(void)
+{
+    return syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
+}
+
 /* Only scopes: a file rule of Landlock forbids mounting, and the sandboxes that agents bring themselves would die.
  * An older kernel has the pid namespace against signals; abstract sockets are then reachable, and `confine --print`
  * says so. */
 bool enter_scopes(void)
 {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
-    if (abi < ABI_WITH_SCOPES) {
+    if (enter_landlock_abi() < ABI_WITH_SCOPES) {
         return true;
     }
     const struct landlock_attributes attributes = {.scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS};

@@ -31,8 +31,6 @@
 #define WRITES         (ALL_OF_ABI_3 & ~MAKES_DEVICES)
 #define DEPTH_MOST     128
 #define RULE_OF_PATH   1
-#define ASK_VERSION    1u
-#define ABI_LEAST      3
 #define ABI_WITH_IOCTL 5
 
 struct path_rule {
@@ -208,11 +206,11 @@ static bool allow_all(const struct rules *rules)
 
 bool enter_landlock(const struct enter_options *options)
 {
-    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, ASK_VERSION);
-    if (abi < ABI_LEAST) {
+    long abi = enter_landlock_abi();
+    if (abi < ENTER_LANDLOCK_LEAST) {
         fprintf(stderr,
                 "callgate: confinement: Landlock of ABI %d is needed (Linux 6.2), this kernel has %s\n",
-                ABI_LEAST,
+                ENTER_LANDLOCK_LEAST,
                 abi <= 0   ? "none that is switched on ('lsm=' of its command line)"
                 : abi == 1 ? "ABI 1"
                            : "ABI 2");
