@@ -70,7 +70,7 @@ static void answer(struct watch_view *view, struct watch_model *model, enum watc
                  r->code);
         return;
     }
-    if (view->open && !view->shown && answer != WATCH_REFUSE) {
+    if (!view->shown && answer != WATCH_REFUSE) {
         return;
     }
     watch_answer(model, r, answer);
