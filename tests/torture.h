@@ -63,7 +63,7 @@ void __wrap_free(void *ptr)
 
 /* Runs `work` with the first allocation failing, then the second, until it runs through without a failure.
  * `work` returns whether it was told of no failure, and gives back all that it took. */
-static void torture(const char *name, bool (*work)(void))
+static inline void torture(const char *name, bool (*work)(void))
 {
     long before = torture_live;
     for (long i = 0;; i++) {

@@ -92,5 +92,9 @@ def finish(tests):
     """Runs every function whose name begins with `test_`."""
     for name in [name for name in tests if name.startswith("test_")]:
         tests[name]()
+    tell_counts()
+
+
+def tell_counts():
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)

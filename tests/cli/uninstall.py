@@ -8,25 +8,15 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
-CALLGATE = os.path.abspath(sys.argv[1])
+from support import CALLGATE, check, tell_counts
+
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-passed = failed = 0
 
 SETTINGS = '{\n  "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "bell"}]}]},\n  "model": "opus"\n}\n'
 SERVERS = '{\n  "mcpServers": {\n    "git": {"command": "git-mcp", "args": ["--repo", "."]}\n  }\n}\n'
-
-
-def check(what, ok, seen=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"failed: {what}\n    {str(seen)[:2000]}")
 
 
 class Home:
@@ -175,5 +165,4 @@ def renewing():
 everything()
 what_others_have()
 renewing()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+tell_counts()

@@ -4,11 +4,10 @@ journals with what it decided. Ends with `N passed, N failed`."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 
-CALLGATE, SERVER = (os.path.abspath(path) for path in sys.argv[1:3])
-passed = failed = 0
+from support import CALLGATE, SERVER, check, tell_counts
+
 
 POLICY = [{"id": "keys", "effect": "deny", "match": {"pathPrefix": "/srv/keys"}, "reason": "keys stay here"},
           {"id": "ask", "effect": "require_approval", "match": {"tool": "cp"}},
@@ -28,15 +27,6 @@ for line in sys.stdin:
     else:
         print('{"kind":"allow","rule":"all"}')
 '''
-
-
-def check(what, ok, seen=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"failed: {what}\n    {str(seen)[:2000]}")
 
 
 def main():
@@ -99,5 +89,4 @@ def main():
 
 
 main()
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+tell_counts()

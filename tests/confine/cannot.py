@@ -8,18 +8,11 @@ import subprocess
 import sys
 import tempfile
 
+from support import check, tell_counts
+
 CALLGATE, BROKEN = map(os.path.abspath, sys.argv[1:3])
 BIN = os.path.dirname(CALLGATE)
 LESS = "callgate confine --landlock"
-passed = failed = 0
-
-
-def check(what, good, *shown):
-    global passed, failed
-    passed += bool(good)
-    failed += not good
-    if not good:
-        print("failed: " + what, *map(str, shown), sep="\n    ")
 
 
 def write(path, text):
@@ -128,8 +121,7 @@ def main():
         landlock_alone(top, landlock)
     finally:
         shutil.rmtree(top)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tell_counts()
 
 
 if __name__ == "__main__":

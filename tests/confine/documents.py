@@ -6,22 +6,13 @@ import os
 import subprocess
 import sys
 
-from support import run
+from support import check, run, tell_counts
 
 CALLGATE = os.path.abspath(sys.argv[1])
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"
 DIRS = ("proj", "proj/vendor", "proj/deep/signed", "proj/deep", "out", "out/kept", ".npm", ".cache", "other")
 READ_ONLY, WRITTEN = "Read-only file system", "written"
-passed = failed = 0
-
-
-def check(what, good, *shown):
-    global passed, failed
-    passed += bool(good)
-    failed += not good
-    if not good:
-        print("failed: " + what, *map(str, shown), sep="\n    ")
 
 
 class World:
@@ -133,8 +124,7 @@ def trial(top, callgate):
     world = World(top, callgate)
     for part in (opened_and_closed, read_wins, workspace, nested_rules, server):
         part(world)
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed else 0
+    return tell_counts()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,23 @@ import subprocess
 import tempfile
 
 
+passed = failed = 0
+
+
+def check(what, good, *shown):
+    global passed, failed
+    passed += bool(good)
+    failed += not good
+    if not good:
+        print("failed: " + what, *map(str, shown), sep="\n    ")
+
+
+def tell_counts():
+    """Prints them; the exit code."""
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
 def as_a_user(top, callgate, inside, uid, gid):
     """Root sees through modes, and the kernel gives a root less: the test is one of a user without rights. Copies the programs
     and the script that runs inside into the folder; the path of callgate there."""
